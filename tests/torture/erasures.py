@@ -6,12 +6,9 @@ file of the lake has a byte of them, all other records are there, also in latest
 proves the lake.
 """
 
-import os
 import random
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,18 +23,17 @@ from support.lakes import ingested, maintained, read_table, replayed, retaken
 from support.latest_state import state, updated
 from support.people import BATCH_RECORDS, DAY_MS, FIRST_MS, PEOPLE, key_of, people_disk, value_of
 from support.typed_lakes import decoded
+from torture.drawn_runs import drawn_runs
 from torture.rows import Row
 
 _SCHEDULES = 1000
 _MOST_STEPS = 6
 _STEP_OFFSETS = 10
-_MEMORY = Path("/dev/shm")
 _KILLS = (
     *("redo", "records", "gaps", "checkpoints", "erasures", "begun", "files", "rows"),
     *("erased from quarantine", "erased from latest/orders", "latest/orders"),
     *("value_rejects", "typed/orders", "typed_checkpoints"),
 )
-_CASES = ("calm", "killed")
 
 
 class Schedule(NamedTuple):
@@ -48,44 +44,11 @@ class Schedule(NamedTuple):
 
 
 def campaign(seconds: float, seed: int) -> Iterator[Row]:
-    """Schedules, one after the other; the same seed gives the same ones.
-
-    There are at least a thousand, however long they take.
-    """
-    for number, case in enumerate(_CASES):
-        started, tried_count, wrong = time.monotonic(), 0, 0
-        while tried_count < _SCHEDULES / len(_CASES) or time.monotonic() - started < seconds / len(
-            _CASES
-        ):
-            chance = random.Random(f"{seed}/{number}/{tried_count}")
-            with _quick_folder() as folder:
-                schedule, problem = tried(folder, chance, kills=case == "killed")
-            if problem:
-                wrong += 1
-                print(f"WRONG: erasures {seed}/{number}/{tried_count}: {schedule}: {problem}")
-            tried_count += 1
-        yield Row(
-            part="erasures",
-            case=case,
-            tried=tried_count,
-            wrong=wrong,
-            seconds=time.monotonic() - started,
-        )
+    """At least a thousand schedules, calm ones and then killed ones."""
+    return drawn_runs("erasures", tried, seconds=seconds, seed=seed, least=_SCHEDULES)
 
 
-@contextmanager
-def _quick_folder() -> Iterator[Path]:
-    """Make a folder in memory, and sync nothing: no schedule has a power cut."""
-    sync = os.fsync
-    with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
-        try:
-            os.fsync = lambda fd: None
-            yield Path(folder)
-        finally:
-            os.fsync = sync
-
-
-def tried(folder: Path, chance: random.Random, *, kills: bool) -> tuple[Schedule, str]:
+def tried(folder: Path, chance: random.Random, kills: bool) -> tuple[Schedule, str]:
     """Run a schedule; return it and what is wrong, empty if nothing."""
     disk = _Disk(folder, chance)
     steps, gone, unfinished = [], set[str](), dict[str, None]()

@@ -5,7 +5,6 @@ the views say.
 """
 
 import random
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,39 +30,23 @@ from support.lakes import ingested, maintained, replayed, retaken
 from support.latest_state import assert_current, updated
 from support.made_logs import TOPIC_IDS, write_over
 from support.people import DAY_MS, FIRST_MS
+from torture.drawn_runs import drawn_runs
 from torture.rows import Row
 
 _MOST_STEPS = 6
 _KILLS = ("redo", "records", "gaps", "checkpoints", "erasures", "files")
 _LATEST_KILLS = ("table", "rows", "files", "latest/orders")
-_CASES = ("calm", "killed")
 _KEYS = (b"ann", b"bob", b"eve", b"zoe")
 _BOUND = {"upper_bound": "log_end"}
 _Batch = Callable[[int], EncodedBatch]
 
 
 def campaign(seconds: float, seed: int) -> Iterator[Row]:
-    """Schedules, one after the other; the same seed gives the same ones."""
-    for number, case in enumerate(_CASES):
-        started, tried_count, wrong = time.monotonic(), 0, 0
-        while time.monotonic() - started < seconds / len(_CASES):
-            chance = random.Random(f"{seed}/{number}/{tried_count}")
-            with tempfile.TemporaryDirectory() as folder:
-                steps, problem = tried(Path(folder), chance, kills=case == "killed")
-            if problem:
-                wrong += 1
-                print(f"WRONG: latest_state {seed}/{number}/{tried_count}: {steps}: {problem}")
-            tried_count += 1
-        yield Row(
-            part="latest_state",
-            case=case,
-            tried=tried_count,
-            wrong=wrong,
-            seconds=time.monotonic() - started,
-        )
+    """Schedules, calm ones and then killed ones."""
+    return drawn_runs("latest_state", tried, seconds=seconds, seed=seed)
 
 
-def tried(folder: Path, chance: random.Random, *, kills: bool) -> tuple[list[str], str]:
+def tried(folder: Path, chance: random.Random, kills: bool) -> tuple[list[str], str]:
     """Run a schedule; return its steps and what is wrong, empty if nothing."""
     lake = _Lake(folder, chance)
     steps: list[str] = []

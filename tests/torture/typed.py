@@ -6,8 +6,6 @@ same columns and rows.
 """
 
 import random
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,31 +32,20 @@ from support.dying import Died, dying
 from support.lakes import ingested
 from support.typed_lakes import SILENT, decoded
 from support.typed_rows import typed_rows
+from torture.drawn_runs import drawn_runs
 from torture.rows import Row
 
 _KILLS = ("redo", "value_rejects", "cleaned", "typed_checkpoints", "typed/topic0", "recovering")
-_CASES = ("calm", "killed")
 _REJECTS, _REBUILD = Again(rejects=True), Again(everything=True)
 _OF_A_RUN = {"_generation", "_run_id"}
 
 
 def campaign(seconds: float, seed: int) -> Iterator[Row]:
-    """Clusters, one after the other; the same seed gives the same ones."""
-    for number, case in enumerate(_CASES):
-        started, tried_count, wrong = time.monotonic(), 0, 0
-        while time.monotonic() - started < seconds / len(_CASES):
-            chance = random.Random(f"{seed}/{number}/{tried_count}")
-            with tempfile.TemporaryDirectory() as folder:
-                steps, found = tried(Path(folder), chance, kills=case == "killed")
-            if found:
-                wrong += 1
-                print(f"WRONG: typed {seed}/{number}/{tried_count}: {steps}: {found}", flush=True)
-            tried_count += 1
-        spent = time.monotonic() - started
-        yield Row(part="typed", case=case, tried=tried_count, wrong=wrong, seconds=spent)
+    """Clusters, calm ones and then killed ones."""
+    return drawn_runs("typed", tried, seconds=seconds, seed=seed)
 
 
-def tried(folder: Path, chance: random.Random, *, kills: bool) -> tuple[list[str], str]:
+def tried(folder: Path, chance: random.Random, kills: bool) -> tuple[list[str], str]:
     """Run the schedule of a cluster; return its steps and what is wrong, empty if nothing."""
     run = _Schedule(folder, chance, kills)
     try:
