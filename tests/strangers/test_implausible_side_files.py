@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.log_dirs.errors import WrongSourceError
 from seglake.task_engine.engine import Engine
 from support.audits import audited
 from support.encoder import write_checkpoint
@@ -64,6 +65,17 @@ def test_a_damaged_file_of_ids_is_named_and_the_log_is_ingested(
     summary = ingested(log_dir, lake, engine=engine, source=source)
     assert (summary.exit_code, list(summary.left_out)) == (3, [str(damaged)])
     assert offsets_taken(lake) == [*range(20)]
+
+
+def test_a_lone_disk_whose_cluster_id_may_be_cut_says_why_it_is_not_believed(
+    log_dir: Path, lake: Path
+) -> None:
+    damaged = log_dir / "meta.properties"
+    damaged.write_text("version=1\nnode.id=1\ncluster.id=dGllc")
+    with pytest.raises(WrongSourceError) as refused:
+        ingested(log_dir, lake)
+    why = f"{damaged} is ignored as implausible: line 3: the file ends inside a line"
+    assert str(refused.value).endswith(f"Searched: {log_dir}. {why}")
 
 
 @pytest.mark.parametrize("name", ["recovery-point", "log-start", "cleaner"])

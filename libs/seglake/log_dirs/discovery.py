@@ -346,7 +346,9 @@ def _source_id(
     passing = [error for error in found.failed.values() if not (files or is_refused(error))]
     for error in [*passing, *([] if is_known else found.failed.values())]:
         raise refused_or_failed(error) from error
-    return source_id_of(named, files, given=given, unnamed=unnamed, known=known)
+    ids = SideFile.META_PROPERTIES
+    ignored = [why for path, why in found.unreadable.items() if path.endswith(f"/{ids}")]
+    return source_id_of(named, files, ignored=ignored, given=given, unnamed=unnamed, known=known)
 
 
 def _all_replicas(found: _Search, selects_topic: TopicFilter) -> list[Replica]:

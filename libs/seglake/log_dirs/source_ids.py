@@ -77,6 +77,7 @@ def source_id_of(
     named: Mapping[str, str],
     log_dirs: Iterable[str],
     *,
+    ignored: Iterable[str],
     given: str | None,
     unnamed: str | None,
     known: KnownSources,
@@ -86,6 +87,7 @@ def source_id_of(
     Args:
         named: cluster ids by the path of the log dir.
         log_dirs: paths of all log dirs, for messages.
+        ignored: for each damaged meta.properties, why it is ignored, for messages.
         given: the user's name for the source (--source-id); None if the user gave none.
         unnamed: source id if there is neither a cluster id nor a user's name; None to raise an
             error in this case.
@@ -117,7 +119,7 @@ def source_id_of(
         raise WrongSourceError(
             "no meta.properties has a cluster id: give --source-id, the same in every run. The id"
             " is in ZooKeeper at /cluster/id, and kafka-cluster.sh cluster-id prints it; any name"
-            f" that you choose works too. Searched: {examples(log_dirs)}"
+            f" that you choose works too. Searched: {'. '.join([examples(log_dirs), *ignored])}"
         )
     return SourceId(known.joined.get(found, found), None)
 
