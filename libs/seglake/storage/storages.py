@@ -1,7 +1,6 @@
 """Selects the storage of a path by its scheme."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from typing import BinaryIO
 
 from seglake.storage.errors import PlaceError, UnsupportedUriError
@@ -17,9 +16,6 @@ _EXPECTED = (
     "hdfs://host:port/path",
 )
 _LOCAL_SCHEMES = ("", "file")
-_HDFS, _S3 = ("hdfs_storage", "HdfsStorage"), ("s3_storage", "S3Storage")
-# Modules and classes of remote storages, imported with the first path of their scheme.
-_REMOTE = {"s3": _S3, "s3a": _S3, "hdfs": _HDFS, "viewfs": _HDFS}
 
 
 class Storages(Storage):
@@ -143,13 +139,17 @@ class Storages(Storage):
         return self._remote(path, scheme.lower()) if storage is None else storage
 
     def _remote(self, path: str, scheme: str) -> Storage:
-        """Make the storage of a remote scheme, which all its schemes share."""
-        if scheme not in _REMOTE:
+        """Make the storage of a remote scheme, which all schemes of its store share."""
+        # Imported here, so that runs on local disks load no client of a remote store.
+        from seglake.storage.hdfs_access import HDFS_SCHEMES
+        from seglake.storage.s3_storage import S3_SCHEMES, S3Storage
+
+        if scheme in S3_SCHEMES:
+            self._by_scheme |= dict.fromkeys(S3_SCHEMES, S3Storage(self._properties))
+        elif scheme in HDFS_SCHEMES:
+            from seglake.storage.hdfs_storage import HdfsStorage
+
+            self._by_scheme |= dict.fromkeys(HDFS_SCHEMES, HdfsStorage(self._properties))
+        else:
             raise UnsupportedUriError(uri=path, schemes=_EXPECTED)
-        module, name = _REMOTE[scheme]
-        storage: Storage = getattr(import_module(f"seglake.storage.{module}"), name)(
-            self._properties
-        )
-        shared = (each for each, known in _REMOTE.items() if known == _REMOTE[scheme])
-        self._by_scheme |= dict.fromkeys(shared, storage)
-        return storage
+        return self._by_scheme[scheme]
