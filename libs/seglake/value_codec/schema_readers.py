@@ -92,7 +92,7 @@ class SchemaReaders:
         """Return how values of a schema are read: `id 7`, `GUID …` or `fingerprint …`.
 
         Args:
-            subject: subject of the keys or values, see `SchemaRegistry.named`.
+            subject: subject of the keys or values, see `SchemaRegistry.candidates`.
             name: the schema, as `schema_groups.shown_name` names it.
         """
         kind, _, text = name.partition(" ")
@@ -107,7 +107,7 @@ class SchemaReaders:
         key = subject, schema_id
         if key in self._uses:
             return self._uses[key]
-        found = self._registry.named(subject, schema_id)
+        found = self._registry.candidates(subject, schema_id)
         if len(found) > 1:
             return SchemaUse("several", problem=RejectReason.AMBIGUOUS_SCHEMA_ID)
         return self._use(found[0], key) if found else _UNKNOWN_ID

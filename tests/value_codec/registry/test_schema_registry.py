@@ -165,7 +165,9 @@ def test_an_id_that_several_contexts_have_is_the_subject_s_own(
     subjects: list[str], texts: list[str]
 ) -> None:
     pairs = [schema_pair(subject, 1, 7, schema=f'"{subject}"') for subject in subjects]
-    assert [s.content.text for s in registry_of(pairs).named("t", 7)] == [f'"{t}"' for t in texts]
+    assert [s.content.text for s in registry_of(pairs).candidates("t", 7)] == [
+        f'"{t}"' for t in texts
+    ]
 
 
 def test_an_id_of_another_subject_is_looked_for_in_the_contexts_of_the_subject() -> None:
@@ -175,11 +177,11 @@ def test_an_id_of_another_subject_is_looked_for_in_the_contexts_of_the_subject()
         schema_pair(f"{_LAB}t", 1, 8),
     ]
     found = registry_of(pairs)
-    assert [s.content.text for s in found.named("t", 7)] == ['"lab"']
-    assert [s.content.text for s in found.named(":.:t", 7)] == ['"u"']
-    assert found.named("t", 9) == ()
+    assert [s.content.text for s in found.candidates("t", 7)] == ['"lab"']
+    assert [s.content.text for s in found.candidates(":.:t", 7)] == ['"u"']
+    assert found.candidates("t", 9) == ()
     pairs.append(schema_pair("t", 1, 9))
-    assert [s.content.text for s in registry_of(pairs).named("t", 7)] == ['"u"']
+    assert [s.content.text for s in registry_of(pairs).candidates("t", 7)] == ['"u"']
 
 
 @pytest.mark.parametrize("subject", ["m", ":.:m", ":.lab:m"])

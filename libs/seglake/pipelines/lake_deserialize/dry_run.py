@@ -171,9 +171,7 @@ def _of_topic(tables: LakeTables, facts: TopicFacts, readers: SchemaReaders) -> 
         found = facts.part(part)
         # Bodies without a frame decode only by a named subject.
         form = Form.NONE if found.form is Form.BARE and not found.subject else found.form
-        parts.append(
-            PartCounts(source.source_id, topic, part, found.id_subject, form, found.subject)
-        )
+        parts.append(PartCounts(source.source_id, topic, part, form, found.subject))
     for partition, rows in _rows_of(tables, source, topic, _COLUMNS):
         for counts in parts:
             counts.add(rows, partition, readers)

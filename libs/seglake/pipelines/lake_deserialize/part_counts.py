@@ -18,7 +18,6 @@ from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUs
 from seglake.value_decoding.record_parts import part_of
 
 _PLAIN_JSON = "", TEXT_USE
-_NOT_SHOWN = "subject", "id_subject"
 _NO_SUBJECT = "", SchemaUse("", problem=RejectReason.UNKNOWN_SCHEMA_ID)
 
 
@@ -30,7 +29,6 @@ class PartCounts:
         source_id: cluster of the topic.
         topic: name of the topic.
         part: "key" or "value".
-        id_subject: subject of the topic's keys or values.
         form: form of all keys or values.
         subject: subject of the schema that a person names for bodies without a frame.
         records: number of records.
@@ -45,7 +43,6 @@ class PartCounts:
     source_id: str
     topic: str
     part: str
-    id_subject: str
     form: Form = Form.NONE
     subject: str = ""
     records: int = 0
@@ -75,7 +72,7 @@ class PartCounts:
         offsets = rows.column("offset").to_numpy()[found.rows]
         places = _Places(self.topic, partition, offsets)
         plain = readers.of_subject(self.subject) or _NO_SUBJECT if self.subject else _PLAIN_JSON
-        context = GroupContext(self.form, readers, self.id_subject, plain)
+        context = GroupContext(self.form, readers, f"{self.topic}-{self.part}", plain)
         groups = schema_groups(found.bodies, found.headers, context)
         rejects = sorted(reject for group in groups for reject in self._rejected(group))
         for row, position, reason in rejects:
@@ -100,7 +97,7 @@ class PartCounts:
     # Any: the types that JSON can hold.
     def to_mapping(self) -> Mapping[str, Any]:
         """Return the counts as a mapping."""
-        names = (each.name for each in fields(self) if each.name not in _NOT_SHOWN)
+        names = (each.name for each in fields(self) if each.name != "subject")
         return {name: getattr(self, name) for name in names}
 
 

@@ -45,8 +45,8 @@ class TopicWork:
     retried: RejectedRecords | None = None
 
     @property
-    def subjects(self) -> dict[str, str]:
-        """Return the subjects of keys and of values, by part."""
+    def own_subjects(self) -> dict[str, str]:
+        """Return the topic's subjects, of its keys and of its values, by part."""
         return {part: f"{self.topic}-{part}" for part in HEADERS}
 
     @property
@@ -140,9 +140,10 @@ class TopicFacts:
         """Return the form of keys or values: that of existing tables, else of the records."""
         if self.known and self.known[0].value_form:  # a dropped table has no form
             return Form(self.known[0].key_form if part == "key" else self.known[0].value_form)
-        if f"{self.work.topic}-{part}" in self.subjects:
+        subject = self.work.own_subjects[part]
+        if subject in self.subjects:
             return Form.BARE
-        has_subject = self.work.source.registry.has_subject(f"{self.work.topic}-{part}")
+        has_subject = self.work.source.registry.has_subject(subject)
         evidence = self.surveys[part]
         if not evidence.bodies:
             return Form.CONFLUENT if has_subject else Form.NONE
@@ -156,7 +157,7 @@ class TopicFacts:
     def part(self, part: str) -> PartFacts:
         """Return the schemas, JSON types and existing columns of keys or values."""
         registry, form = self.work.source.registry, self.form(part)
-        subject = self.work.subjects[part]
+        subject = self.work.own_subjects[part]
         contexts = registry.contexts_of(subject)
         return PartFacts(
             part=part,

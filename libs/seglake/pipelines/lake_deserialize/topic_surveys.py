@@ -74,10 +74,10 @@ class TopicSurveys:
             subjects: subjects that a person names, by `<topic>-<part>`.
         """
         groups = [
-            [SurveyTask(task, work.source.registry, work.subjects) for task in mine]
+            [SurveyTask(task, work.source.registry, work.own_subjects) for task in mine]
             for work, mine in zip(works, tasks, strict=True)
         ]
-        found = [{part: FormEvidence() for part in work.subjects} for work in works]
+        found = [{part: FormEvidence() for part in work.own_subjects} for work in works]
         self._add(survey, groups, found, "reading schema ids")
         return [
             TopicFacts(

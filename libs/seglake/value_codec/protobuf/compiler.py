@@ -101,7 +101,11 @@ def _serialized_files(text: str, imports: Mapping[str, str]) -> list[bytes]:
     texts = text, *imports.values()
     if sum(map(len, texts)) > _MOST_BYTES:
         raise ProtoTextError("the schema is too long")
-    known = {p: of for p, of in known_imports().items() if any(p in each for each in texts)}
+    known = {
+        path: content
+        for path, content in known_imports().items()
+        if any(path in each for each in texts)
+    }
     own = str(Path(grpc_tools.__file__).parent / "_proto")
     main = _main_name(imports)
     with tempfile.TemporaryDirectory(prefix="seglake-proto-") as folder:

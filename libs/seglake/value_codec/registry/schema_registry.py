@@ -224,7 +224,7 @@ class SchemaRegistry:
         found = found or {place.context for place in places} or {DEFAULT_CONTEXT}
         return frozenset((DEFAULT_CONTEXT,) if DEFAULT_CONTEXT in found else found)
 
-    def named(self, subject: str, schema_id: int) -> Sequence[StoredSchema]:
+    def candidates(self, subject: str, schema_id: int) -> Sequence[StoredSchema]:
         """Return the different schemas that an id may name in keys or values of a subject.
 
         As in the registry, an id of the default context counts if it is the subject's there, else
