@@ -24,7 +24,7 @@ def _disk(folder: Path, producer_id: int, marker: int, codec: Codec = Codec.NONE
     header = Header(producer=Producer(producer_id, 0, 0), is_transactional=True)
     batches = [
         record_batch(0, _RECORDS, header, codec=codec),
-        end_marker(3, marker, producer_id=7),  # type: ignore[arg-type]  # any number
+        end_marker(3, marker, producer_id=7),
     ]
     return write_over(folder, [Partition("orders", 0, [Segment(0, [*batches, *_TAIL])])])
 

@@ -137,7 +137,7 @@ def _check_typed(arguments: argparse.Namespace, line_format: LineFormat) -> None
 
 
 def _hint_at_compilation(printer: _NotePrinter) -> None:
-    """Note that the first run compiles; the import takes 0.07 s, so only a terminal shows it."""
+    """Note that a first run compiles the decoder, if this is one."""
     from seglake.environment.compilation_hint import compilation_hint
 
     if hint := compilation_hint(os.environ)():

@@ -28,7 +28,7 @@ class ControlType(IntEnum):
 
 def end_marker(
     offset: int,
-    control_type: ControlType,
+    control_type: ControlType | int,
     *,
     producer_id: int,
     producer_epoch: int = 0,
