@@ -43,8 +43,8 @@ OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or browser or 
 # The default run, spread over all cores; the ten slowest tests are named at the end.
 DEFAULT := not ($(OUTSIDE) or matrix)
 SPREAD := -q -n auto --durations=10
-# Three workers more than cores: they wait for servers, while one for each core computes.
-SPREAD_SERVERS := -q -n $(shell expr $$(nproc 2> /dev/null || echo 2) + 3) --durations=10
+# One worker more than cores: tests of servers wait for them half of their time.
+SPREAD_SERVERS := -q -n $(shell expr $$(nproc 2> /dev/null || echo 2) + 1) --durations=10
 
 .PHONY: help
 help: ## print this list

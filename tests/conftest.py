@@ -17,19 +17,18 @@ import pytest
 
 from support.failures import OneScreen
 from support.quick_spark import make_quick, quick_java, quick_spark, write_defaults
-from support.schedule import CORES, NICENESS, FilledScheduling, only_computes
 from support.spread import arranged, mark_further_cases, started_for
 from support.time_spent import TimeSpent
 from support.walk_tables import WalkTables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from xdist.remote import Producer
 
     from seglake.task_engine.engine import Engine
     from support.conversions import Conversions
 
 _LONGEST_NAME = 200
+_CORES = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,14 +53,6 @@ def pytest_configure(config: pytest.Config) -> None:
         time_spent = TimeSpent()
         time_spent.install()
         config.pluginmanager.register(time_spent)
-    worker, count = (os.environ.get(f"PYTEST_XDIST_WORKER{end}") for end in ("", "_COUNT"))
-    if worker and count and only_computes(worker, worker_count=int(count)):
-        os.nice(NICENESS)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> FilledScheduling:
-    return FilledScheduling(config, log)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -87,8 +78,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None or sys.platform != "linux":
         return
-    own = CORES[int(worker.removeprefix("gw")) % len(CORES)]
-    wanted = {own} if started_for(item) is None else {*CORES}
+    own = _CORES[int(worker.removeprefix("gw")) % len(_CORES)]
+    wanted = {own} if started_for(item) is None else {*_CORES}
     if os.sched_getaffinity(0) != wanted:
         for thread in Path("/proc/self/task").iterdir():
             with contextlib.suppress(ProcessLookupError):  # it ended meanwhile

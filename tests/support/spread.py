@@ -15,10 +15,8 @@ _STARTED = (
     *("airflow", "versions", "hdfs", "cluster", "s3", "image", "own_spark", "spark", "browser"),
 )
 _LONGEST_FIRST = (
-    *("cluster", "airflow", "hdfs", "spark", "own_spark", "s3", "versions", "image", "browser"),
+    *("hdfs", "airflow", "cluster", "s3", "own_spark", "versions", "image", "spark", "browser"),
 )
-# Fixtures of servers that take seconds to start.
-_SHARED_SERVERS = {"hdfs", "_started_cluster"}
 _ASK_IN_SQL = {"docs", "lake_audit", "lake_query", "segment_ingest", "spark_source"}
 _TESTS = Path(__file__).parents[1]
 
@@ -26,11 +24,6 @@ _TESTS = Path(__file__).parents[1]
 def started_for(item: pytest.Item) -> str | None:
     """Return the marker of what is started for a test; None if nothing is."""
     return next((name for name in _STARTED if item.get_closest_marker(name)), None)
-
-
-def starts_something(group: str) -> bool:
-    """Tell if a group is of tests that start something; a test without one is its own group."""
-    return group.partition("-")[0] in _STARTED
 
 
 def arranged(items: Sequence[pytest.Item]) -> list[pytest.Item]:
@@ -54,15 +47,15 @@ def arranged(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 def _group(started: str, item: pytest.Item) -> str:
     """Return the name of a test's group.
 
-    Two workers have a session of Spark: one for rooms that ask it in SQL, whose first queries take
-    a JVM long, and one for rooms that give it tasks. All tests of a server that is dear share it;
-    others share nothing but what their module has made.
+    All tests of a server share it. Two workers have a session of Spark: one for rooms that ask it
+    in SQL, whose first queries take a JVM long, and one for rooms that give it tasks. Tests with a
+    Spark of their own share nothing but what their module has made.
     """
     room, *rest = item.path.relative_to(_TESTS).with_suffix("").parts
     if started == "spark":
         return "spark-sql" if room in _ASK_IN_SQL else "spark-tasks"
-    if _SHARED_SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
-        return f"{started}-{'.'.join((room, *rest))}"
+    if started == "own_spark":
+        return f"own_spark-{'.'.join((room, *rest))}"
     return started
 
 

@@ -5,7 +5,6 @@
 `minio` is another real one, and takes minutes to build.
 """
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -152,7 +151,7 @@ def _ready(running: Running, port: int, data: Path, requests: Path | None) -> S3
 
 
 def _built(name: str, package: str) -> Path:
-    """The program of a Go package, built on first use: by one worker, others wait for it."""
+    """The program of a Go package, built on first use; of several at once, the last one stays."""
     program = _TOOLS / name / name.partition("-")[0]
     if program.exists():
         return program
@@ -160,14 +159,6 @@ def _built(name: str, package: str) -> Path:
     if go is None:
         pytest.skip(f"{name} is not in {_TOOLS} and there is no Go to build it with")
     program.parent.mkdir(parents=True, exist_ok=True)
-    with (program.parent / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.exists():
-            _build(go, name, package, program)
-    return program
-
-
-def _build(go: str, name: str, package: str, program: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="build-", dir=program.parent) as scratch:
         made = subprocess.run(
             [go, "install", package],
@@ -180,6 +171,7 @@ def _build(go: str, name: str, package: str, program: Path) -> None:
         if made.returncode:
             pytest.skip(f"{name} cannot be built with Go: {made.stderr.strip()[-400:]}")
         Path(scratch, program.name).replace(program)
+    return program
 
 
 def without_aws(environment: Mapping[str, str]) -> dict[str, str]:
