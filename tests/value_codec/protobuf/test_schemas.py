@@ -1,11 +1,15 @@
 """Schemas of Protobuf are compiled without leaving a trace; messages are found by their indexes."""
 
 import gc
+from base64 import b64encode
+from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
 from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.protobuf.compiler import ProtoTextError, known_imports
@@ -48,6 +52,82 @@ def test_a_text_that_is_no_schema_is_an_error(
     with pytest.raises(ProtoTextError):
         SchemaMessages(text, imports)
     assert list(tmp_path.iterdir()) == []
+
+
+def serialized(package: str, imports: Mapping[str, str]) -> str:
+    """A schema as clients for Python register it: a message M with `x`, and a field per import.
+
+    Args:
+        package: the package of M.
+        imports: types of the fields, by the paths of their files.
+    """
+    file = FileDescriptorProto(name="a/name.proto", package=package, syntax="proto3")
+    file.dependency.extend(imports)
+    fields = file.message_type.add(name="M").field
+    fields.add(name="x", number=1, type=FieldDescriptorProto.TYPE_INT32)
+    for number, type_name in enumerate(imports.values(), 2):
+        fields.add(
+            name=f"f{number}",
+            number=number,
+            type=FieldDescriptorProto.TYPE_MESSAGE,
+            type_name=type_name,
+        )
+    return b64encode(file.SerializeToString()).decode()
+
+
+def without_unknown(value: Any) -> Any:
+    """A value without the columns for bytes of unknown fields, which must be null."""
+    if not isinstance(value, dict):
+        return value
+    assert value.pop("_unknown") is None
+    return {name: without_unknown(each) for name, each in value.items()}
+
+
+_BELOW = {
+    "text.proto": 'syntax = "proto3"; package q; import "d.proto"; message Q { r.R f2 = 1; }',
+    "d.proto": 'syntax = "proto3"; package r; message R { int32 x = 1; }',
+    "above.proto": serialized("s", {"below.proto": ".t.M", "text.proto": ".q.Q"}),
+    "below.proto": serialized("t", {}),
+}
+
+
+def test_a_serialized_schema_is_compiled_with_its_imports() -> None:
+    """Of Google's own files, of those that registries have, of texts and serialized ones."""
+    text = serialized(
+        "p",
+        {
+            "google/protobuf/duration.proto": ".google.protobuf.Duration",
+            "google/type/date.proto": ".google.type.Date",
+            "text.proto": ".q.Q",
+            "above.proto": ".s.M",
+        },
+    )
+    body = "0807 12020805 1a020806 22040a020808 2a08 12020809 1a020a00".replace(" ", "")
+    [value] = decoded(text + "\n", body, imports=_BELOW)
+    assert without_unknown(value) == {
+        "x": 7,
+        "f2": Decimal(5 * 10**9),
+        "f3": {"year": 6, "month": 0, "day": 0},
+        "f4": {"f2": {"x": 8}},
+        "f5": {"x": 0, "f2": {"x": 9}, "f3": {"f2": {"x": 0}}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("imports", "given"),
+    [
+        ({"gone.proto": ".q.Q"}, {}),
+        ({"text.proto": ".q.Gone"}, _BELOW),
+        ({"a.proto": ".a.M"}, {"a.proto": serialized("a", {"a.proto": ".a.M"})}),
+        ({"a.proto": ".a.M"}, {"a.proto": serialized("a", {"b.proto": ".b.M"})[:-4]}),
+        ({"../a.proto": ".q.Q"}, {"../a.proto": _BELOW["d.proto"]}),
+    ],
+)
+def test_a_serialized_schema_that_lacks_an_import_is_an_error(
+    imports: dict[str, str], given: dict[str, str]
+) -> None:
+    with pytest.raises(ProtoTextError):
+        SchemaMessages(serialized("p", imports), given)
 
 
 @pytest.mark.parametrize("path", known_imports())
@@ -156,9 +236,9 @@ def test_a_varint_of_more_than_64_bits_is_no_fault_as_the_library_drops_them() -
 
 
 # Any: a decoded value, of any type.
-def decoded(text: str, *bodies: str) -> list[Any]:
+def decoded(text: str, *bodies: str, imports: Mapping[str, str] | None = None) -> list[Any]:
     """The values of bodies in hex digits; None for rejects."""
-    found = SchemaMessages(text, {}).at((0,))
+    found = SchemaMessages(text, imports or {}).at((0,))
     assert found is not None
     contents = [bytes.fromhex(body) for body in bodies]
     ends = np.cumsum([len(content) for content in contents])

@@ -1,4 +1,4 @@
-"""Compiles the text of a Protobuf schema to descriptors.
+"""Compiles a Protobuf schema to descriptors.
 
 protoc reads files only, so the texts are written to a temporary folder, which is deleted at once.
 protoc runs in this process, and imports nothing but these files, the known imports and Google's own
@@ -9,6 +9,7 @@ import ast
 import re
 import tempfile
 import tomllib
+from base64 import b64decode
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -43,39 +44,74 @@ def compiled(text: str, imports: Mapping[str, str]) -> Any:
     """Return the file descriptor of a schema, in a separate pool.
 
     Args:
-        text: the schema.
-        imports: texts of the schemas that it imports, by the path in the import.
+        text: the schema: the text of a .proto file, or a serialized FileDescriptorProto in base64,
+            which clients for Python and .NET register, and Apicurio keeps as it is.
+        imports: the schemas that it imports, by the path in the import. A text cannot import a
+            serialized one.
 
     Raises:
         ProtoTextError: the text or an import is no schema, or imports a file that is not given.
     """
     from google.protobuf import descriptor_pool
 
+    if len(text) + sum(map(len, imports.values())) > _MOST_BYTES:
+        raise ProtoTextError("the schema is too long")
     pool = descriptor_pool.DescriptorPool()
+    main = _main_name(imports)
+    files: dict[str, Any] = {}
     try:
-        for content in _serialized_files(text, imports):
-            pool.AddSerializedFile(_without_extensions(content))
-        return pool.FindFileByName(_main_name(imports))
-    except (TypeError, KeyError, ValueError) as error:
+        _add_file(files, main, text, imports)
+        for file in files.values():
+            _remove_extensions(file)
+            pool.Add(file)
+        return pool.FindFileByName(main)
+    except (TypeError, KeyError, ValueError, RecursionError) as error:
         raise ProtoTextError(f"the schema cannot be loaded: {error}") from None
 
 
-def _without_extensions(content: bytes) -> bytes:
-    """Return a serialized file descriptor without its extensions.
+def _add_file(files: dict[str, Any], path: str, text: str, imports: Mapping[str, str]) -> None:
+    """Add the descriptor of a file to others by path; a file follows those that it imports."""
+    file = _serialized_schema(text)
+    if file is None:
+        for found in _compiled_files(path, text, imports):
+            files.setdefault(found.name, found)
+        return
+    file.name = path
+    others = {name: each for name, each in imports.items() if name != path}  # ends a circle
+    for needed in file.dependency:
+        if needed in files:
+            continue
+        if needed in others:
+            _add_file(files, needed, others[needed], others)
+        else:
+            for found in _compiled_files(_MAIN, f'import "{needed}";', {})[:-1]:
+                files.setdefault(found.name, found)
+    files[path] = file
+
+
+def _serialized_schema(text: str) -> Any | None:
+    """Return the FileDescriptorProto that a text has in base64; None for any other text."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.message import DecodeError
+
+    try:
+        content = b64decode(text.strip(), validate=True)
+        return FileDescriptorProto.FromString(content) if content else None
+    except (ValueError, DecodeError):
+        return None
+
+
+def _remove_extensions(file: Any) -> None:
+    """Remove the extensions from a file's descriptor.
 
     The library would read extensions separately from the fields with columns. Without their
     descriptors, extensions are unknown fields, whose bytes are kept.
     """
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
-    file = FileDescriptorProto.FromString(content)
     del file.extension[:]
     messages = [*file.message_type]
     for message in messages:  # the list grows meanwhile
         del message.extension[:]
         messages += message.nested_type
-    found: bytes = file.SerializeToString()
-    return found
 
 
 @cache
@@ -93,21 +129,19 @@ def _main_name(imports: Mapping[str, str]) -> str:
     return name
 
 
-def _serialized_files(text: str, imports: Mapping[str, str]) -> list[bytes]:
-    """Return serialized descriptors of a schema's files; a file follows those that it imports."""
+def _compiled_files(main: str, text: str, imports: Mapping[str, str]) -> list[Any]:
+    """Return the descriptors of a text's files, its own last; a file follows its imports."""
     import grpc_tools
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
     from grpc_tools import _protoc_compiler
 
     texts = text, *imports.values()
-    if sum(map(len, texts)) > _MOST_BYTES:
-        raise ProtoTextError("the schema is too long")
     known = {
         path: content
         for path, content in known_imports().items()
         if any(path in each for each in texts)
     }
     own = str(Path(grpc_tools.__file__).parent / "_proto")
-    main = _main_name(imports)
     with tempfile.TemporaryDirectory(prefix="seglake-proto-") as folder:
         for name, content in {**known, **imports, main: text}.items():
             _write(Path(folder), name, content)
@@ -117,7 +151,7 @@ def _serialized_files(text: str, imports: Mapping[str, str]) -> list[bytes]:
         except _protoc_compiler.ProtocErrors as error:
             first = str(error).strip().splitlines()[:1]
             raise ProtoTextError("".join(first).removeprefix(f"{main}:")) from None
-    return [_serialized(content) for _, content in found]
+    return [FileDescriptorProto.FromString(_serialized(content)) for _, content in found]
 
 
 def _write(folder: Path, name: str, content: str) -> None:
