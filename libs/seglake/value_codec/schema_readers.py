@@ -177,12 +177,10 @@ class SchemaReaders:
             for stored in self._registry.schemas:
                 if stored.content.schema_type == SchemaType.AVRO:
                     try:
-                        imports = self._registry.resolve(stored)
-                        parsed_schema(stored.content.text, imports)
+                        schema = parsed_schema(stored.content.text, self._registry.resolve(stored))
                     except (ResolveError, SchemaTextError):
                         continue
-                    found = fingerprint(stored.content.text, imports)
-                    self._of_fingerprint.setdefault(found, stored)
+                    self._of_fingerprint.setdefault(fingerprint(schema), stored)
         return self._of_fingerprint
 
     def _use(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seglake.value_codec.avro.canonical_form import canonical_form, fingerprint
+from seglake.value_codec.avro.schema_types import parsed_schema
 from support.typed_disk import oracle_schemas
 
 _BROKEN = (5002, 5003)  # ids of a text that is no schema, and of one with a lost reference
@@ -28,13 +29,13 @@ def oracle(schema: Any) -> int:
 
 @pytest.mark.parametrize("text", _AVRO)
 def test_the_fingerprint_of_a_real_schema_is_fastavro_s(text: str) -> None:
-    assert fingerprint(text, {}) == oracle(fastavro.parse_schema(json.loads(text)))
+    assert fingerprint(parsed_schema(text, {})) == oracle(fastavro.parse_schema(json.loads(text)))
 
 
 def test_a_named_type_may_leave_its_namespace() -> None:
     inner = '{"type":"fixed","name":"B","namespace":"","size":1}'
     text = f'{{"type":"record","name":"x.A","fields":[{{"name":"b","type":{inner}}}]}}'
-    assert '{"name":"B","type":"fixed","size":1}' in canonical_form(text, {})
+    assert '{"name":"B","type":"fixed","size":1}' in canonical_form(parsed_schema(text, {}))
 
 
 _NAMES = st.sampled_from(["A", "B", "x.A", "x.y.C", "Ü"])
@@ -79,7 +80,7 @@ def test_the_fingerprint_of_any_schema_is_fastavro_s(schema: Any) -> None:
         parsed = fastavro.parse_schema(schema)
     except fastavro.schema.SchemaParseException:
         return
-    assert fingerprint(json.dumps(schema), {}) == oracle(parsed)
+    assert fingerprint(parsed_schema(json.dumps(schema), {})) == oracle(parsed)
 
 
 def test_a_type_of_another_schema_stands_where_it_is_first_used() -> None:
@@ -88,7 +89,7 @@ def test_a_type_of_another_schema_stands_where_it_is_first_used() -> None:
         '{"type":"record","name":"m.Order","fields":[{"name":"a","type":"Money"},'
         '{"name":"b","type":{"type":"array","items":"m.Money"}}]}'
     )
-    assert canonical_form(order, {"m.Money": money}) == (
+    assert canonical_form(parsed_schema(order, {"m.Money": money})) == (
         '{"name":"m.Order","type":"record","fields":[{"name":"a","type":{"name":"m.Money",'
         '"type":"record","fields":[{"name":"n","type":"int"}]}},'
         '{"name":"b","type":{"type":"array","items":"m.Money"}}]}'
