@@ -93,7 +93,7 @@ class SchemaReaders:
 
         Args:
             subject: subject of the keys or values, see `SchemaRegistry.candidates`.
-            name: the schema, as `schema_groups.shown_name` names it.
+            name: the schema, as `frames.Frame` names it.
         """
         kind, _, text = name.partition(" ")
         if kind == "id":

@@ -3,55 +3,55 @@
 import random
 from uuid import UUID
 
-import numpy as np
 import pytest
 
+from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.frames.forms import Form
-from seglake.value_codec.frames.frames import FrameKind, Frames, frames
+from seglake.value_codec.frames.frames import Frame, frames
 
-_GUID = UUID("6f581da8-c7d2-40de-b023-a690cf936ded").bytes
+_NAME = "GUID 6f581da8-c7d2-40de-b023-a690cf936ded"
+_GUID = UUID(_NAME.removeprefix("GUID ")).bytes
 
 
-def read(form: Form, *values: bytes) -> Frames:
-    ends = np.cumsum([len(value) for value in values])
-    starts = ends - [len(value) for value in values]
-    return frames(form, np.frombuffer(b"".join(values), np.uint8), starts, ends)
+def read(form: Form, *values: bytes) -> dict[Frame, list[int]]:
+    return {frame: rows.tolist() for frame, rows in frames(form, bodies_of_bytes(values))}
 
 
 @pytest.mark.parametrize(
-    ("form", "value", "kind"),
+    ("form", "value", "name"),
     [
-        (Form.CONFLUENT, b"", FrameKind.NO_FRAME),
-        (Form.CONFLUENT, b"\x00\x00\x00\x01", FrameKind.NO_FRAME),
-        (Form.CONFLUENT, b"\x00\x00\x00\x00\x01", FrameKind.ID),
-        (Form.CONFLUENT, b"\x00\x7f\xff\xff\xff", FrameKind.ID),
-        (Form.CONFLUENT, b"\x00\x00\x00\x00\x00", FrameKind.NO_FRAME),
-        (Form.CONFLUENT, b"\x00\x80\x00\x00\x01", FrameKind.NO_FRAME),
-        (Form.CONFLUENT, b"\x01" + _GUID, FrameKind.GUID),
-        (Form.CONFLUENT, b"\x01" + _GUID[1:], FrameKind.NO_FRAME),
-        (Form.CONFLUENT, b'{"a":1}', FrameKind.BAD_MAGIC),
-        (Form.CONFLUENT, b"abcd", FrameKind.NO_FRAME),
-        (Form.APICURIO, b"\x00" * 8 + b"\x01", FrameKind.ID),
-        (Form.APICURIO, b"\x00" * 9, FrameKind.NO_FRAME),
-        (Form.APICURIO, b"\x00" * 7 + b"\x01", FrameKind.NO_FRAME),
-        (Form.APICURIO, b"\x00" * 4 + b"\x01\x00\x00\x00\x01", FrameKind.NO_FRAME),
-        (Form.APICURIO, b"\x00" * 5 + b"\x80\x00\x00\x01", FrameKind.NO_FRAME),
-        (Form.APICURIO, b"\x01" * 9, FrameKind.BAD_MAGIC),
-        (Form.SINGLE_OBJECT, b"\xc3\x01" + _GUID[:8], FrameKind.FINGERPRINT),
-        (Form.SINGLE_OBJECT, b"\xc3\x01" + _GUID[:7], FrameKind.NO_FRAME),
-        (Form.SINGLE_OBJECT, b"\xc3\x02" + _GUID[:8], FrameKind.BAD_MAGIC),
-        (Form.SINGLE_OBJECT, b"\x00" + _GUID, FrameKind.BAD_MAGIC),
-        (Form.GLUE, b"\x03\x00" + _GUID, FrameKind.GUID),
-        (Form.GLUE, b"\x03\x05" + _GUID, FrameKind.ZLIB_GUID),
-        (Form.GLUE, b"\x03\x05" + _GUID[1:], FrameKind.NO_FRAME),
-        (Form.GLUE, b"\x03\x04" + _GUID, FrameKind.BAD_COMPRESSION),
-        (Form.GLUE, b"\x00\x05" + _GUID, FrameKind.BAD_MAGIC),
+        (Form.CONFLUENT, b"", "no_frame"),
+        (Form.CONFLUENT, b"\x00\x00\x00\x01", "no_frame"),
+        (Form.CONFLUENT, b"\x00\x00\x00\x00\x01", "id 1"),
+        (Form.CONFLUENT, b"\x00\x7f\xff\xff\xff", "id 2147483647"),
+        (Form.CONFLUENT, b"\x00\x00\x00\x00\x00", "unknown_schema_id"),
+        (Form.CONFLUENT, b"\x00\x80\x00\x00\x01", "unknown_schema_id"),
+        (Form.CONFLUENT, b"\x01" + _GUID, _NAME),
+        (Form.CONFLUENT, b"\x01" + _GUID[1:], "no_frame"),
+        (Form.CONFLUENT, b'{"a":1}', "bad_magic"),
+        (Form.CONFLUENT, b"abcd", "no_frame"),
+        (Form.APICURIO, b"\x00" * 8 + b"\x01", "id 1"),
+        (Form.APICURIO, b"\x00" * 9, "unknown_schema_id"),
+        (Form.APICURIO, b"\x00" * 7 + b"\x01", "no_frame"),
+        (Form.APICURIO, b"\x00" * 4 + b"\x01\x00\x00\x00\x01", "unknown_schema_id"),
+        (Form.APICURIO, b"\x00" * 5 + b"\x80\x00\x00\x01", "unknown_schema_id"),
+        (Form.APICURIO, b"\x01" * 9, "bad_magic"),
+        (Form.SINGLE_OBJECT, b"\xc3\x01" + _GUID[:8], f"fingerprint {_GUID[7::-1].hex()}"),
+        (Form.SINGLE_OBJECT, b"\xc3\x01" + _GUID[:7], "no_frame"),
+        (Form.SINGLE_OBJECT, b"\xc3\x02" + _GUID[:8], "bad_magic"),
+        (Form.SINGLE_OBJECT, b"\x00" + _GUID, "bad_magic"),
+        (Form.GLUE, b"\x03\x00" + _GUID, _NAME),
+        (Form.GLUE, b"\x03\x05" + _GUID, f"{_NAME} packed"),
+        (Form.GLUE, b"\x03\x05" + _GUID[1:], "no_frame"),
+        (Form.GLUE, b"\x03\x04" + _GUID, "compressed_frame_bad"),
+        (Form.GLUE, b"\x00\x05" + _GUID, "bad_magic"),
     ],
 )
 def test_a_frame_begins_with_its_magic_bytes_and_names_a_schema(
-    form: Form, value: bytes, kind: FrameKind
+    form: Form, value: bytes, name: str
 ) -> None:
-    assert read(form, value).kinds.tolist() == [kind]
+    [(found, rows)] = read(form, value).items()
+    assert ((found.problem or found.name) + " packed" * found.is_packed, rows) == (name, [0])
 
 
 def test_schemas_are_named_once_and_bodies_begin_after_the_frames() -> None:
@@ -60,17 +60,15 @@ def test_schemas_are_named_once_and_bodies_begin_after_the_frames() -> None:
         *(b"\x00\x00\x00\x01\x02x", b"\x01" + _GUID + b"y", b"?????"),
         *(b"\x00\x00\x00\x00\x05", b"\x00\x00\x00\x01\x02"),
     )
-    ids = [int.from_bytes(name, "big") for name in found.names[FrameKind.ID]]
-    assert [ids[n] for n in found.schemas[[0, 3, 4]]] == [0x102, 5, 0x102]
-    assert (sorted(ids), found.names[FrameKind.GUID]) == ([5, 0x102], [_GUID])
-    assert found.sizes == {FrameKind.ID: 5, FrameKind.GUID: 17}
-    assert [rows.tolist() for rows in found.rows_of(FrameKind.ID)] in ([[3], [0, 4]], [[0, 4], [3]])
+    sizes = {frame.name: (frame.size, rows) for frame, rows in found.items()}
+    assert sizes == {"id 258": (5, [0, 4]), "id 5": (5, [3]), _NAME: (17, [1]), "": (0, [2])}
 
 
 def test_many_schemas_are_told_apart() -> None:
     chance = random.Random(3)
     ids = [chance.choice([chance.randrange(1 << 31), 7]) or 1 for _ in range(5000)]
     found = read(Form.CONFLUENT, *(b"\0" + number.to_bytes(4, "big") + b"x" for number in ids))
-    names = found.names[FrameKind.ID]
-    assert [int.from_bytes(names[n], "big") for n in found.schemas.tolist()] == ids
-    assert len(names) == len({*ids})
+    expected: dict[str, list[int]] = {}
+    for row, number in enumerate(ids):
+        expected.setdefault(f"id {number}", []).append(row)
+    assert {frame.name: rows for frame, rows in found.items()} == expected

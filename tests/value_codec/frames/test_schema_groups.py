@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from seglake.value_codec.frames import glue_bodies
+from seglake.value_codec.frames import schema_groups as schema_groups_module
 from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
@@ -77,7 +78,7 @@ def test_bodies_of_glue_are_decompressed_and_a_damaged_one_does_not_disturb_othe
 
 def test_decompression_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(glue_bodies, "MOST_BODY_BYTES", 1000)
-    monkeypatch.setattr(glue_bodies, "_BATCH_BYTES", 1500)
+    monkeypatch.setattr(schema_groups_module, "_BATCH_BYTES", 1500)
     sizes = [1000, 1001, 900, 800, 10_000_000]
     values = [b"\x03\x05" + _GLUE + zlib.compress(bytes(size)) for size in sizes]
     found = groups(Form.GLUE, values)

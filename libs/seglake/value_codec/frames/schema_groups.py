@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
-from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +11,14 @@ from seglake.value_codec.connect.envelopes import envelopes
 from seglake.value_codec.decoded import UNKNOWN_POSITION, Decoded, TooManyItemsError
 from seglake.value_codec.frames.bodies import Bodies, bodies_of_bytes, without
 from seglake.value_codec.frames.forms import Form
-from seglake.value_codec.frames.frames import FRAME_REJECTS, NAMED, FrameKind, Frames, frames
+from seglake.value_codec.frames.frames import frames
 from seglake.value_codec.frames.glue_bodies import decompressed
 from seglake.value_codec.protobuf.message_paths import PathFault, message_paths
 from seglake.value_codec.registry.schemas import SchemaType
 from seglake.value_codec.reject_reasons import RejectReason
 from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
 
-_ID_BYTES = {Form.CONFLUENT: 5, Form.APICURIO: 9}  # bytes of the magic byte and the id together
+_BATCH_BYTES = 64 << 20  # decompressed bytes in a batch, besides the last body
 
 
 class SchemaGroup(NamedTuple):
@@ -69,12 +68,15 @@ class SchemaGroup(NamedTuple):
             yield self.decoded()
         except TooManyItemsError:
             for some in np.array_split(np.arange(len(self.rows)), 2):
-                half = self._replace(
-                    rows=self.rows[some],
-                    bodies=self.bodies.of(some),
-                    frame_bytes=self.frame_bytes[some],
-                )
-                yield from half.decoded_parts()
+                yield from self.of(some).decoded_parts()
+
+    def of(self, some: NDArray[np.int64]) -> "SchemaGroup":
+        """Return the group of the bodies with these indexes."""
+        return self._replace(
+            rows=self.rows[some],
+            bodies=self.bodies.of(some),
+            frame_bytes=self.frame_bytes[some],
+        )
 
 
 def column_key(name: str, use: SchemaUse) -> str:
@@ -106,10 +108,6 @@ class GroupContext(NamedTuple):
     plain: tuple[str, SchemaUse] = ("", TEXT_USE)
     columns: Container[str] | None = None
 
-    def use_of(self, name: str) -> SchemaUse:
-        """Return how to read values whose frame names this schema, as `shown_name` shows it."""
-        return self.readers.named(self.subject, name)
-
 
 def schema_groups(
     found: Bodies, headers: Mapping[int, bytes], context: GroupContext
@@ -132,24 +130,23 @@ def schema_groups(
     named = headers if context.form is Form.CONFLUENT else {}
     in_header = np.fromiter(named, np.int64, len(named))
     framed = without(len(found.starts), in_header)
-    bodies = found.of(framed)
-    read = frames(context.form, *bodies)
-    for group in _framed_groups(bodies, read, context):
-        yield group._replace(rows=framed[group.rows])
-    if named:
-        read = frames(context.form, *bodies_of_bytes(named.values()))
-        for group in _groups(bodies_of_bytes(named.values()), read, context):
-            after = group.bodies._replace(starts=group.bodies.starts + group.frame_bytes)
-            bare = group._replace(
-                rows=in_header[group.rows],
-                bodies=found.of(in_header[group.rows]),
-                frame_bytes=np.zeros_like(group.rows),
-                problem_at=UNKNOWN_POSITION,
-            )
-            if group.use.messages is None:
-                yield bare
-            else:
-                yield from _by_message(bare, after, is_in_header=True)
+    for group in _groups(found.of(framed), context):
+        inner = group._replace(rows=framed[group.rows])
+        if group.use.problem is None and group.use.messages is not None:
+            yield from _by_message(inner, group.bodies, is_glue=context.form is Form.GLUE)
+        else:
+            yield inner
+    for group in _groups(bodies_of_bytes(named.values()), context):
+        bare = group._replace(
+            rows=in_header[group.rows],
+            bodies=found.of(in_header[group.rows]),
+            frame_bytes=np.zeros_like(group.rows),
+            problem_at=UNKNOWN_POSITION,
+        )
+        if group.use.messages is None:
+            yield bare
+        else:
+            yield from _by_message(bare, group.bodies, is_in_header=True)
 
 
 def _by_message(
@@ -166,28 +163,20 @@ def _by_message(
     found = message_paths(*indexed, is_glue=is_glue)
     for number, path in enumerate(found.paths):
         chosen = np.flatnonzero(found.indexes == number)
-        sizes = group.frame_bytes[chosen]
+        part = group.of(chosen)
         if isinstance(path, PathFault):
-            use = group.use._replace(messages=None, problem=path.reason)
+            use, fault_at = part.use._replace(messages=None, problem=path.reason), path.position
         else:
-            use = group.use.of_message(path, is_glue=is_glue)
-        part = group._replace(
-            use=use,
-            rows=group.rows[chosen],
-            bodies=group.bodies.of(chosen),
-            frame_bytes=sizes,
-        )
-        if is_in_header:
-            yield part
-        elif isinstance(path, PathFault):
-            yield part._replace(problem_at=int(sizes[0]) + path.position)
-        else:
+            use, fault_at = part.use.of_message(path, is_glue=is_glue), 0
+        part = part._replace(use=use)
+        if not is_in_header:
             after = found.starts[chosen]
-            yield part._replace(
+            part = part._replace(
                 bodies=part.bodies._replace(starts=after),
-                frame_bytes=sizes + after - indexed.starts[chosen],
-                problem_at=int(sizes[0]),
+                frame_bytes=part.frame_bytes + after - indexed.starts[chosen],
+                problem_at=int(part.frame_bytes[0]) + fault_at,
             )
+        yield part
 
 
 def _connect_groups(found: Bodies, context: GroupContext) -> Iterator[SchemaGroup]:
@@ -217,76 +206,41 @@ def _connect_groups(found: Bodies, context: GroupContext) -> Iterator[SchemaGrou
         yield SchemaGroup("", use, rows, found.of(rows), np.zeros_like(rows), position)
 
 
-def _framed_groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[SchemaGroup]:
+def _groups(framed: Bodies, context: GroupContext) -> Iterator[SchemaGroup]:
     """Yield groups of values by the schema in their frames; the bodies have no frames."""
-    for group in _groups(bodies, read, context):
-        inner = group.bodies._replace(starts=group.bodies.starts + group.frame_bytes)
-        group = group._replace(bodies=inner)
-        is_glue = context.form is Form.GLUE
-        is_packed = is_glue and group.use.problem is None and _is_compressed(group, read)
-        for plain in _decompressed(group) if is_packed else [group]:
-            if plain.use.problem is None and plain.use.messages is not None:
-                yield from _by_message(plain, plain.bodies, is_glue=is_glue)
-            else:
-                yield plain
+    for frame, rows in frames(context.form, framed):
+        use = SchemaUse("", problem=frame.problem)
+        if frame.problem is None:
+            use = context.readers.named(context.subject, frame.name)
+        bodies = framed.of(rows)
+        bodies = bodies._replace(starts=bodies.starts + frame.size)
+        frame_bytes = np.full(len(rows), frame.size)
+        group = SchemaGroup(frame.name, use, rows, bodies, frame_bytes, frame.decided_at)
+        if frame.is_packed and use.problem is None:
+            yield from _unpacked(group)
+        else:
+            yield group
 
 
-def _is_compressed(group: SchemaGroup, read: Frames) -> bool:
-    """Return whether the bodies of a group are compressed."""
-    return bool((read.kinds[group.rows] == FrameKind.ZLIB_GUID).all())
-
-
-def _groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[SchemaGroup]:
-    """Yield groups of values by the schema in their frames; the bodies still have frames."""
-    for kind, reason in FRAME_REJECTS.items():
-        rows = np.flatnonzero(read.kinds == kind)
-        if kind is FrameKind.NO_FRAME and context.form in _ID_BYTES:
-            unknown = rows[_have_an_id(bodies.of(rows), _ID_BYTES[context.form])]
-            if len(unknown):
-                use = SchemaUse("", problem=RejectReason.UNKNOWN_SCHEMA_ID)
-                frame_bytes = np.zeros_like(unknown)
-                yield SchemaGroup("", use, unknown, bodies.of(unknown), frame_bytes, 1)
-            rows = np.setdiff1d(rows, unknown)
-        if len(rows):
-            use = SchemaUse("", problem=reason)
-            problem_at = int(kind is FrameKind.BAD_COMPRESSION)
-            yield SchemaGroup("", use, rows, bodies.of(rows), np.zeros_like(rows), problem_at)
-    for kind in NAMED:
-        for name, rows in zip(read.names.get(kind, ()), read.rows_of(kind), strict=True):
-            shown = shown_name(kind, name)
-            frame_bytes = np.full(len(rows), read.sizes[kind])
-            use = context.use_of(shown)
-            yield SchemaGroup(shown, use, rows, bodies.of(rows), frame_bytes, read.name_at)
-
-
-def _have_an_id(bodies: Bodies, least: int) -> NDArray[np.bool_]:
-    """Return which values have a minimum size and begin with the magic byte of ids."""
-    found = bodies.ends - bodies.starts >= least
-    found[found] = bodies.data[bodies.starts[found]] == 0
-    return found
-
-
-def shown_name(kind: FrameKind, name: bytes) -> str:
-    """Return the name of a schema in a frame, for a person."""
-    match kind:
-        case FrameKind.ID:
-            return f"id {int.from_bytes(name, 'big')}"
-        case FrameKind.FINGERPRINT:
-            return f"fingerprint {name[::-1].hex()}"
-    return f"GUID {UUID(bytes=name)}"
-
-
-def _decompressed(group: SchemaGroup) -> Iterator[SchemaGroup]:
+def _unpacked(group: SchemaGroup) -> Iterator[SchemaGroup]:
     """Yield a group's bodies after decompression, in batches, and those that do not decompress."""
-    for batch in decompressed(group.bodies):
-        sizes = np.zeros_like(batch.rows)
-        yield group._replace(rows=group.rows[batch.rows], bodies=batch.bodies, frame_bytes=sizes)
-        for reason in dict.fromkeys(batch.problems.values()):
-            failed = np.array([r for r, found in batch.problems.items() if found is reason])
-            yield group._replace(
-                use=group.use._replace(reader=None, problem=reason),
-                rows=group.rows[failed],
-                bodies=group.bodies.of(failed),
-                frame_bytes=group.frame_bytes[failed],
-                problem_at=UNKNOWN_POSITION,
-            )
+    plain: dict[int, bytes] = {}
+    problems: dict[RejectReason, list[int]] = {}
+    held = 0
+    data, starts, ends = group.bodies
+    for row, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        found = decompressed(data[start:end].tobytes())
+        if isinstance(found, RejectReason):
+            problems.setdefault(found, []).append(row)
+        else:
+            plain[row] = found
+            held += len(found)
+        if held > _BATCH_BYTES or row == len(starts) - 1:
+            bodies = bodies_of_bytes(plain.values())
+            sizes = np.zeros(len(plain), np.int64)
+            rows = group.rows[np.fromiter(plain, np.int64)]
+            yield group._replace(rows=rows, bodies=bodies, frame_bytes=sizes)
+            plain, held = {}, 0
+    for reason, failed in problems.items():
+        use = group.use._replace(reader=None, problem=reason)
+        yield group.of(np.array(failed))._replace(use=use, problem_at=UNKNOWN_POSITION)
