@@ -14,16 +14,20 @@ from seglake.value_codec.avro.column_tree import KEY, Columns, Node, checked_dig
 from seglake.value_codec.avro.schema_types import AvroType, Kind, Logical
 from seglake.value_codec.kernels import operations as op
 
-# First and last day of the years 0001 to 9999, from 1970-01-01.
-_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
-_DAY_MS = 86_400_000
-
-_PLAIN = {
-    Kind.BOOLEAN: op.BOOLEAN,
-    Kind.INT: op.INT,
-    Kind.LONG: op.LONG,
-    Kind.BYTES: op.BYTES,
-    Kind.STRING: op.STRING,
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 0001 to 9999, from 1970-01-01
+_FIRST_MS, _LAST_MS = _FIRST_DAY * 86_400_000, (_LAST_DAY + 1) * 86_400_000 - 1
+_WITHIN = {
+    Logical.DATE: (_FIRST_DAY, _LAST_DAY),
+    Logical.TIMESTAMP_MILLIS: (_FIRST_MS, _LAST_MS),
+    Logical.TIMESTAMP_MICROS: (_FIRST_MS * 1000, _LAST_MS * 1000 + 999),
+}
+_SCALARS = {
+    Kind.BOOLEAN: (op.BOOLEAN, 0, 0),
+    Kind.INT: (op.INT, -(1 << 31), (1 << 31) - 1),
+    Kind.LONG: (op.LONG, -(1 << 63), (1 << 63) - 1),
+    Kind.FLOAT: (op.WORD, 4, 0),
+    Kind.DOUBLE: (op.WORD, 8, 0),
+    Kind.STRING: (op.STRING, 0, 0),
 }
 _NOWHERE = -1, 0, -1
 
@@ -57,7 +61,7 @@ def program_of(columns: Columns, *, is_raw_bytes: bool) -> Program:
     """
     assembler, top = _Assembler(), columns.top
     if is_raw_bytes and top.of.kind is Kind.BYTES and top.union is None:
-        assembler.add(op.RAW, checked_digits(top.of), 0, *_place(top))
+        assembler.add(op.RAW, 0, checked_digits(top.of), *_place(top))
     else:
         assembler.node(top)
     assembler.add(op.END)
@@ -139,29 +143,18 @@ class _Assembler:
 
     def _scalar(self, of: AvroType, place: tuple[int, ...]) -> None:
         """Add the row that reads a value which contains no other values."""
-        digits = checked_digits(of)
-        first, end = _FIRST_DAY * _DAY_MS, (_LAST_DAY + 1) * _DAY_MS
-        match of.logical, of.kind:
-            case Logical.DECIMAL, Kind.BYTES if digits:
-                self.add(op.DECIMAL, digits, 0, *place)
-            case Logical.DECIMAL, Kind.FIXED if digits:
-                self.add(op.FIXED_DECIMAL, of.size, digits, *place)
-            case Logical.DATE, _:
-                self.add(op.INT_WITHIN, _FIRST_DAY, _LAST_DAY, *place)
-            case Logical.TIMESTAMP_MILLIS, _:
-                self.add(op.LONG_WITHIN, first, end - 1, *place)
-            case Logical.TIMESTAMP_MICROS, _:
-                self.add(op.LONG_WITHIN, first * 1000, end * 1000 - 1, *place)
-            case _, Kind.ENUM:
-                self.add(op.ENUM, len(of.symbols), 0, *place)
-            case _, Kind.FLOAT:
-                self.add(op.FLOAT, 4, 0, *place)
-            case _, Kind.DOUBLE:
-                self.add(op.DOUBLE, 8, 0, *place)
-            case _, Kind.FIXED:
-                self.add(op.FIXED, of.size, 0, *place)
+        match of.kind:
+            case Kind.ENUM:
+                operation = op.ENUM, len(of.symbols), 0
+            case Kind.FIXED:
+                operation = op.FIXED, of.size, checked_digits(of)
+            case Kind.BYTES:
+                operation = op.BYTES, 0, checked_digits(of)
             case _:
-                self.add(_PLAIN[of.kind], 0, 0, *place)
+                operation = _SCALARS[of.kind]
+        if of.logical in _WITHIN:
+            operation = operation[0], *_WITHIN[of.logical]
+        self.add(*operation, *place)
 
     def _union(self, of: AvroType, members: tuple[Node, ...] | None) -> None:
         """Add the rows of a union: each branch ends with a jump over later branches.

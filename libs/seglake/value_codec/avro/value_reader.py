@@ -120,7 +120,8 @@ class AvroReader:
         """Store the entries and verdicts of bodies; return for how many there was room."""
         from seglake.value_codec.kernels.value_kernel import read_values  # imports numba, 0.2 s
 
-        count: int = read_values(program, data, *bounds, _POWERS, self._stack, verdicts, stored)
+        run = op.Run(*program, data, _POWERS, self._stack, stored)
+        count: int = read_values(run, *bounds, *verdicts)
         return count
 
 

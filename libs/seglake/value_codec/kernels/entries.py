@@ -6,17 +6,17 @@ All entries are zero before; an entry without a value stays zero.
 import numpy as np
 
 from seglake.compiled_loops import Array, Int, compiled, inlined
-from seglake.value_codec.kernels.operations import LEVEL, SLOT
+from seglake.value_codec.kernels.operations import LEVEL, SLOT, Run
 from seglake.value_codec.kernels.parts import word_at
 
 
 @inlined
-def entry_of(code: Array, pc: Int, columns: Array) -> Int:
+def entry_of(run: Run, pc: Int) -> Int:
     """Return the index of the first word where a row's value is stored; -1 for nowhere."""
-    slot = code[pc, SLOT]
+    slot, columns = run.code[pc, SLOT], run.columns
     if slot < 0:
         return np.int64(-1)
-    return columns.slots[slot] + columns.widths[slot] * columns.entries[code[pc, LEVEL]]
+    return columns.slots[slot] + columns.widths[slot] * columns.entries[run.code[pc, LEVEL]]
 
 
 @inlined
@@ -32,24 +32,29 @@ def store_word(words: Array, at: Int, data: Array, p: Int, size: Int) -> None:
 
 
 @inlined
-def store_decimal(words: Array, at: Int, data: Array, p: Int, end: Int) -> None:
-    """Store a big-endian number, which fits 128 bits, as a lower and an upper word."""
-    sign = np.uint64(0)
+def store_decimal(run: Run, at: Int, p: Int, end: Int, digits: Int) -> Int:
+    """Store a big-endian number as a lower and an upper word; return 0 if it has more digits."""
+    data, sign = run.data, np.uint64(0)
     if p < end and data[p] >= 0x80:
         sign = ~sign
-    upper, lower = sign, sign
-    for index in range(max(p, end - 16), end):
+    while p < end and data[p] == sign & np.uint64(0xFF):
+        p += 1
+    if end - p > 16:
+        return np.int64(0)
+    upper, lower = np.uint64(0), np.uint64(0)
+    for index in range(p, end):
+        # The bitwise complement of a negative number is its absolute value less one.
         upper = (upper << np.uint64(8)) | (lower >> np.uint64(56))
-        lower = (lower << np.uint64(8)) | np.uint64(data[index])
-    words[at] = np.int64(lower)
-    words[at + 1] = np.int64(upper)
-
-
-@inlined
-def store_range(words: Array, at: Int, p: Int, end: Int) -> None:
-    """Store where bytes are: their start and their number."""
-    words[at] = p
-    words[at + 1] = end - p
+        lower = (lower << np.uint64(8)) | (np.uint64(data[index]) ^ (sign & np.uint64(0xFF)))
+    most_upper, most_lower = run.powers[digits, 0], run.powers[digits, 1]
+    if sign != 0:
+        most_lower -= np.uint64(1)  # no power's lower half is 0
+    if upper > most_upper or (upper == most_upper and lower >= most_lower):
+        return np.int64(0)
+    if at >= 0:
+        run.columns.words[at] = np.int64(lower ^ sign)
+        run.columns.words[at + 1] = np.int64(upper ^ sign)
+    return np.int64(1)
 
 
 @inlined

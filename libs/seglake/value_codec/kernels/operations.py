@@ -9,18 +9,22 @@ entries the slot has, and for lists the level of their items.
 | END, RETURN | | the end of the value, of a subroutine |
 | CALL | first row | a subroutine |
 | JUMP | row | |
-| BOOLEAN, INT, LONG, BYTES, STRING | | a value |
-| INT_WITHIN, LONG_WITHIN | least, greatest | a number of a logical type |
-| FLOAT, DOUBLE, FIXED | bytes | bytes of a known number |
-| DECIMAL | digits | a number in bytes, of at most so many digits |
-| FIXED_DECIMAL | bytes, digits | a number in a fixed, of at most so many digits |
+| BOOLEAN | | a value |
+| INT, LONG | least, greatest | a number of a logical type, or any |
+| BYTES, STRING | 0, digits | bytes behind their number |
+| FIXED | bytes, digits | bytes of a known number |
+| WORD | bytes | a little-endian number |
+| RAW | 0, digits | all bytes that are left |
 | ENUM | symbols | an index |
 | UNION | branches, first of `targets` | a branch, and jumps to it |
 | BLOCKS | row after the loop, 1 if items have no bytes | the blocks of an array or a map |
 | NEXT | first row of the item | the end of an item |
-| RAW | digits, or 0 | all bytes that are left |
 | BEGIN, FINISH | | nothing: between them are the bytes of a text |
+
+Bytes with digits are a decimal of at most so many; with 0 digits they are only bytes.
 """
+
+from typing import Any, NamedTuple
 
 WIDTH = 6
 """Number of integers in a row of a program."""
@@ -28,31 +32,8 @@ WIDTH = 6
 SLOT, LEVEL, ITEM_LEVEL = 3, 4, 5
 """Indexes, in a row of a program, of its slot and its levels."""
 
-(
-    END,
-    RETURN,
-    CALL,
-    JUMP,
-    BOOLEAN,
-    INT,
-    LONG,
-    BYTES,
-    STRING,
-    INT_WITHIN,
-    LONG_WITHIN,
-    FIXED,
-    DECIMAL,
-    FIXED_DECIMAL,
-    ENUM,
-    UNION,
-    BLOCKS,
-    NEXT,
-    RAW,
-    FLOAT,
-    DOUBLE,
-    BEGIN,
-    FINISH,
-) = range(23)
+END, RETURN, CALL, JUMP, UNION, BLOCKS, NEXT, BEGIN, FINISH = range(9)
+BOOLEAN, INT, LONG, ENUM, BYTES, STRING, FIXED, RAW, WORD = range(9, 18)
 
 (
     OK,
@@ -76,3 +57,23 @@ DEEPEST = 512
 
 MOST_EMPTY_ITEMS = 1024
 """Number of items without bytes that a value may have, besides one for each of its bytes."""
+
+
+class Run(NamedTuple):
+    """A program, and the arrays that it reads and writes.
+
+    Attributes:
+        code, targets: as in `Program`.
+        data: bytes of all values.
+        powers: the upper and the lower 64 bits of 10 ** digits, for each number of digits up to 38.
+        stack: room for DEEPEST numbers: rows to return to, and items that are left.
+        columns: `StoredColumns`, all zero; the entries of faulty values stay zero.
+    """
+
+    # Any: numba compiles for the types of the arguments.
+    code: Any
+    targets: Any
+    data: Any
+    powers: Any
+    stack: Any
+    columns: Any

@@ -1,4 +1,4 @@
-"""Parts of the compiled loop: integers, UTF-8, decimals.
+"""Parts of the compiled loop: integers and UTF-8.
 
 numba checks no bounds, so every index is compared with its end before it is used. A reading part
 returns the index after the bytes read, or the negative outcome.
@@ -7,7 +7,7 @@ returns the index after the bytes read, or the negative outcome.
 import numpy as np
 
 from seglake.compiled_loops import Array, Int, inlined
-from seglake.value_codec.kernels.operations import BAD_VARINT, DEEPEST, DEPTH, NEXT, SHORT
+from seglake.value_codec.kernels.operations import BAD_VARINT, SHORT
 
 _LARGEST_SHIFT = 63
 _HIGH_BITS = np.uint64(0x8080808080808080)
@@ -96,68 +96,3 @@ def is_utf8(data: Array, p: Int, stop: Int) -> Int:
         if p < 0:
             return np.int64(0)
     return np.int64(1)
-
-
-@inlined
-def items(
-    code: Array, pc: Int, data: Array, p: Int, stop: Int, stack: Array, depth: Int
-) -> tuple[Int, Int, Int, Int]:
-    """Begin an array or a map, or end one of its items.
-
-    Args:
-        code: the program.
-        pc: its row, with BLOCKS or NEXT.
-        data: the bytes.
-        p: index of the next byte.
-        stop: index after the whole value.
-        stack: the items that are left of each array and map around, among others.
-        depth: size of the stack.
-
-    Returns:
-        The next row of the program, the index of the next byte or the outcome, the depth, and the
-        number of items if a block begins, else 0.
-    """
-    is_next = code[pc, 0] == NEXT
-    if not is_next and depth == DEEPEST:
-        return pc, np.int64(-DEPTH), depth, np.int64(0)
-    if is_next:
-        stack[depth - 1] -= 1
-        if stack[depth - 1] > 0:
-            return code[pc, 1], p, depth, np.int64(0)
-        depth -= 1
-    count, q = block(data, p, stop)
-    if q >= 0 and count > stop - q:
-        q = np.int64(-SHORT)  # each item has at least one byte
-    if count == 0 or q < 0:
-        return (pc + 1 if is_next else code[pc, 1]), q, depth, np.int64(0)
-    stack[depth] = count
-    return (code[pc, 1] if is_next else pc + 1), q, depth + 1, count
-
-
-@inlined
-def has_digits(data: Array, p: Int, stop: Int, powers: Array, digits: Int) -> Int:
-    """Return 1 if a big-endian number has at most so many digits, else 0.
-
-    Args:
-        data: the bytes.
-        p: index of the first byte.
-        stop: index after the last byte.
-        powers: the upper and the lower 64 bits of 10 ** digits, for each number of digits up to 38.
-        digits: at least 1.
-    """
-    if p >= stop:
-        return np.int64(1)  # no bytes mean 0
-    sign = np.uint64(0xFF) if data[p] >= 0x80 else np.uint64(0)
-    while p < stop and data[p] == sign:
-        p += 1
-    if stop - p > 16:
-        return np.int64(0)
-    upper, lower = np.uint64(0), np.uint64(0)
-    for index in range(p, stop):
-        # The bitwise complement of a negative number is its absolute value less one.
-        upper = (upper << np.uint64(8)) | (lower >> np.uint64(56))
-        lower = (lower << np.uint64(8)) | (np.uint64(data[index]) ^ sign)
-    most_upper, most_lower = powers[digits, 0], powers[digits, 1]
-    if sign != 0:
-        most_lower -= np.uint64(1)  # no power's lower half is 0
-    return np.int64(upper < most_upper or (upper == most_upper and lower < most_lower))
