@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 
 from seglake.value_codec.column_names import free_name
 from seglake.value_codec.protobuf.converters import (
-    Converter,
+    Faults,
+    Rows,
     Values,
     json_text,
+    of_each,
     of_scalar,
     of_well_known,
     unknown_bytes,
 )
 from seglake.value_codec.protobuf.message_json import message_json
-from seglake.value_codec.reject_reasons import RejectReason
 
 _MOST_FIELDS = 2_000  # most fields of a message, with those of all messages in it
 # For each attempt to write out the columns of a message: how often a message may be inside itself,
@@ -36,8 +37,6 @@ _CUTS = ((4, 32), (3, 32), (2, 32), (1, 32), (1, 16), (1, 8), (1, 4), (1, 2))
 _LISTS: Any = pa.ListArray
 _MAPS: Any = pa.MapArray
 _AS_LIST = itemgetter(slice(None))
-Rows = NDArray[np.int64]
-Faults = dict[int, RejectReason]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +101,7 @@ class MessageColumns:
             faults: is added to: why a record's values do not fit the columns.
         """
         arrays = [each.build(messages, rows, faults) for each in self.columns]
-        fields = [pa.field(each.name, each.type) for each in self.columns]
-        return pa.StructArray.from_arrays(arrays, fields=fields)
+        return pa.StructArray.from_arrays(arrays, fields=[*self.type])
 
     def _add_count(self, columns: int) -> None:
         self.count += columns
@@ -144,18 +142,14 @@ class MessageColumns:
     def _values(self, each: Any) -> tuple[str, Any, Callable[[Values, Rows, Faults], Any]]:
         """Return the name of a field's column, and the type and array of its values."""
         if each.message_type is None:
-            return each.name, *_checked(of_scalar(each))
+            return each.name, *of_scalar(each)
         known = of_well_known(each.message_type)
         if known is not None:
-            return each.name, *_checked(known)
+            return each.name, *known
         full_name = each.message_type.full_name
         path = (*self.path, self.message.full_name)
         if self.cut is None or path.count(full_name) >= self.cut[0] or len(path) >= self.cut[1]:
-            rest = Converter(
-                pa.string(),
-                lambda values: pa.array([json_text(message_json(v)) for v in values], pa.string()),
-            )
-            return f"{each.name}_json", *_checked(rest)
+            return f"{each.name}_json", *of_each(pa.string(), lambda v: json_text(message_json(v)))
         inner = MessageColumns(each.message_type, path, self.cut)
         self._add_count(inner.count)
         self._note(full_name, inner.count)
@@ -196,25 +190,6 @@ def _is_map(each: Any) -> bool:
 
 def _key(pair: tuple[Any, Any]) -> Any:
     return pair[0]
-
-
-def _checked(of: Converter) -> tuple[Any, Callable[[Values, Rows, Faults], Any]]:
-    """Return the type and array of values; values that do not fit are faults, and null."""
-
-    def build(values: Values, rows: Rows, faults: Faults) -> Any:
-        if of.check is None:
-            return of.convert(values)
-        sound = [of.check(value) for value in values]
-        if not any(sound):
-            return of.convert(values)
-        for row, reason in zip(rows.tolist(), sound, strict=True):
-            if reason is not None:
-                faults.setdefault(row, reason)
-        kept = np.array([reason is None for reason in sound])
-        some: Any = of.convert([v for v, reason in zip(values, sound, strict=True) if not reason])
-        return some.take(_places(kept))
-
-    return of.type, build
 
 
 def _places(is_there: NDArray[np.bool_]) -> Any:

@@ -20,12 +20,16 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from seglake.value_codec.reject_reasons import RejectReason
 
 # Any: neither the library nor the values of fields have types.
 Values = Sequence[Any]
+Rows = NDArray[np.int64]
+Faults = dict[int, RejectReason]
 _FIRST_SECOND, _END_SECOND = -62_135_596_800, 253_402_300_800  # 0001-01-01 and 10000-01-01
 _NANOS = 1_000_000_000
 _NANOSECONDS = pa.decimal128(28, 0)  # type for the nanoseconds in any int64 number of seconds
@@ -36,44 +40,46 @@ class Converter(NamedTuple):
 
     Attributes:
         type: type of the array.
-        convert: returns the array of values, none of them null.
-        check: returns why a column cannot hold a value; None if it can, or if there is no check.
+        build: returns the array of values, none of them None; gets the row of each value, and adds
+            why a column cannot hold a value, which is null then, to the faults by row.
     """
 
     type: Any
-    convert: Callable[[Values], Any]
-    check: Callable[[Any], RejectReason | None] | None = None
+    build: Callable[[Values, Rows, Faults], Any]
+
+
+def of_each(arrow: Any, convert: Callable[[Any], Any]) -> Converter:
+    """Return a converter that converts each value alone."""
+    return Converter(arrow, lambda values, *_: pa.array([*map(convert, values)], arrow))
 
 
 def _plain(arrow: Any) -> Converter:
-    return Converter(arrow, lambda values: pa.array(values, arrow))
+    return Converter(arrow, lambda values, *_: pa.array(values, arrow))
 
 
-def _decimals(values: Values) -> Any:
+def _decimals(values: Values, *_: Any) -> Any:
     found: Any = pa.array(values, pa.uint64())
     return found.cast(pa.decimal128(20, 0))
 
 
 def of_scalar(field: Any) -> Converter:
     """Return the converter of a field that is neither a message nor a group."""
-    match field.type:
-        case field.TYPE_BOOL:
+    match field.cpp_type:
+        case field.CPPTYPE_BOOL:
             return _plain(pa.bool_())
-        case field.TYPE_FLOAT:
+        case field.CPPTYPE_FLOAT:
             return _plain(pa.float32())
-        case field.TYPE_DOUBLE:
+        case field.CPPTYPE_DOUBLE:
             return _plain(pa.float64())
-        case field.TYPE_STRING:
-            return _plain(pa.string())
-        case field.TYPE_BYTES:
-            return _plain(pa.binary())
-        case field.TYPE_INT32 | field.TYPE_SINT32 | field.TYPE_SFIXED32:
+        case field.CPPTYPE_STRING:
+            return _plain(pa.binary() if field.type == field.TYPE_BYTES else pa.string())
+        case field.CPPTYPE_INT32:
             return _plain(pa.int32())
-        case field.TYPE_UINT64 | field.TYPE_FIXED64:
+        case field.CPPTYPE_UINT64:
             return Converter(pa.decimal128(20, 0), _decimals)
-        case field.TYPE_ENUM:
+        case field.CPPTYPE_ENUM:
             names = {number: v.name for number, v in field.enum_type.values_by_number.items()}
-            return Converter(pa.string(), lambda values: _names(values, names))
+            return Converter(pa.string(), lambda values, *_: _names(values, names))
     return _plain(pa.int64())
 
 
@@ -90,49 +96,33 @@ def of_well_known(message: Any) -> Converter | None:
         return None
     match name.removeprefix("google.protobuf."):
         case "Timestamp":
-            return Converter(pa.timestamp("us", "UTC"), _timestamps, _timestamp_fault)
+            return Converter(pa.timestamp("us", "UTC"), _timestamps)
         case "Duration":
-            return Converter(_NANOSECONDS, _durations)
+            return of_each(_NANOSECONDS, lambda v: Decimal(v.seconds * _NANOS + v.nanos))
         case "Struct" | "Value" | "ListValue":
-            return Converter(pa.string(), _json_texts)
+            return of_each(pa.string(), lambda v: json_text(json_value(v)))
         case "Any":
-            return Converter(
-                pa.struct([pa.field("type_url", pa.string()), pa.field("value", pa.binary())]),
-                _any_structs,
-            )
+            fields = [pa.field("type_url", pa.string()), pa.field("value", pa.binary())]
+            return of_each(pa.struct(fields), lambda v: (v.type_url, v.value))
         case "FieldMask":
-            return Converter(
-                pa.string(),
-                lambda values: pa.array([",".join(v.paths) for v in values], pa.string()),
-            )
+            return of_each(pa.string(), lambda v: ",".join(v.paths))
         case kind if kind.endswith("Value") and "value" in message.fields_by_name:
             inner = of_scalar(message.fields_by_name["value"])
-            return Converter(inner.type, lambda values: inner.convert([v.value for v in values]))
+            return inner._replace(
+                build=lambda values, *rest: inner.build([v.value for v in values], *rest)
+            )
     return None
 
 
-def _timestamps(values: Values) -> Any:
-    micros = [v.seconds * 1_000_000 + v.nanos // 1000 for v in values]
+def _timestamps(values: Values, rows: Rows, faults: Faults) -> Any:
+    micros: list[int | None] = []
+    for row, value in zip(rows.tolist(), values, strict=True):
+        if _FIRST_SECOND <= value.seconds < _END_SECOND and 0 <= value.nanos < _NANOS:
+            micros.append(value.seconds * 1_000_000 + value.nanos // 1000)
+        else:
+            micros.append(None)
+            faults.setdefault(row, RejectReason.TIMESTAMP_RANGE)
     return pa.array(micros, pa.int64()).cast(pa.timestamp("us", "UTC"))
-
-
-def _timestamp_fault(value: Any) -> RejectReason | None:
-    is_sound = _FIRST_SECOND <= value.seconds < _END_SECOND and 0 <= value.nanos < _NANOS
-    return None if is_sound else RejectReason.TIMESTAMP_RANGE
-
-
-def _durations(values: Values) -> Any:
-    return pa.array([Decimal(v.seconds * _NANOS + v.nanos) for v in values], _NANOSECONDS)
-
-
-def _any_structs(values: Values) -> Any:
-    urls: Any = pa.array([v.type_url for v in values], pa.string())
-    contents: Any = pa.array([v.value for v in values], pa.binary())
-    return pa.StructArray.from_arrays([urls, contents], ["type_url", "value"])
-
-
-def _json_texts(values: Values) -> Any:
-    return pa.array([json_text(json_value(v)) for v in values], pa.string())
 
 
 def json_text(value: Any) -> str:

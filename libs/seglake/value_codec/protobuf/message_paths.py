@@ -74,21 +74,22 @@ def message_paths(
     for row in np.flatnonzero(~is_first).tolist():
         start = int(starts[row])
         head = data[start : min(int(ends[row]), start + 10 * (_MOST_INDEXES + 1))].tobytes()
-        path, size = _glue_path(head) if is_glue else _path(head)
+        path, size = _path(head, is_glue=is_glue)
         indexes[row] = known.setdefault(path, len(known))
         after[row] += size
     return MessagePaths([*known], indexes, after)
 
 
-def _path(head: bytes) -> tuple[tuple[int, ...] | PathFault, int]:
+def _path(head: bytes, *, is_glue: bool) -> tuple[tuple[int, ...] | PathFault, int]:
     """Return the path at the start of a value, or a fault; and the number of bytes read."""
     found: list[int] = []
-    at, count = 0, -1
+    at, count = 0, 1 if is_glue else -1
     while count < 0 or len(found) < count:
         value, after = _varint(head, at)
         if value is None:
-            return _fault(head, at, after), 0
-        number = (value >> 1) ^ -(value & 1)
+            is_short = after == len(head)
+            return PathFault(RejectReason.SHORT if is_short else RejectReason.BAD_VARINT, at), 0
+        number = value if is_glue else (value >> 1) ^ -(value & 1)
         if number < 0 or (count < 0 and number > _MOST_INDEXES):
             return PathFault(RejectReason.BAD_VARINT, at), 0
         if count < 0:
@@ -97,18 +98,6 @@ def _path(head: bytes) -> tuple[tuple[int, ...] | PathFault, int]:
             found.append(number)
         at = after
     return tuple(found) or _FIRST, at
-
-
-def _glue_path(head: bytes) -> tuple[tuple[int, ...] | PathFault, int]:
-    """Return the index at the start of a value, or a fault; and the number of bytes read."""
-    number, after = _varint(head, 0)
-    return (_fault(head, 0, after), 0) if number is None else ((number,), after)
-
-
-def _fault(head: bytes, at: int, after: int) -> PathFault:
-    """Return the fault of bytes that are not a number."""
-    is_short = after == len(head)
-    return PathFault(RejectReason.SHORT if is_short else RejectReason.BAD_VARINT, at)
 
 
 def _varint(head: bytes, at: int) -> tuple[int | None, int]:
@@ -133,14 +122,10 @@ def messages_by_name(file: Any) -> list[Any]:
 # Any: google.protobuf has no type hints.
 def message_at(file: Any, path: Sequence[int]) -> Any | None:
     """Return the message descriptor at a path of a file descriptor; None if there is none."""
-    from google.protobuf import descriptor_pb2
-
-    proto = descriptor_pb2.FileDescriptorProto()
-    file.CopyToProto(proto)
-    messages, name = proto.message_type, file.package
+    found, messages = None, [*file.message_types_by_name.values()]
     for index in path:
-        if not 0 <= index < len(messages):
+        if index >= len(messages):
             return None
-        name = f"{name}.{messages[index].name}" if name else messages[index].name
-        messages = messages[index].nested_type
-    return file.pool.FindMessageTypeByName(name)
+        found = messages[index]
+        messages = found.nested_types
+    return found

@@ -5,6 +5,7 @@ list before anybody can ask how many there are.
 """
 
 from collections.abc import Generator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from seglake.value_codec.reject_reasons import RejectReason
@@ -35,7 +36,9 @@ def wire_fault(content: bytes, message: Any) -> tuple[RejectReason, int] | None:
         None if the bytes are a message whose texts are UTF-8.
     """
     try:
-        _message(content, 0, len(content), message, 0, 0)
+        for field, start, end in _fields(content, 0, len(content), message):
+            if field is not None:
+                _check(content, start, end, field)
     except _WireError as error:
         return error.fault
     return None
@@ -53,114 +56,86 @@ def has_more_entries(content: bytes, message: Any, counts: Mapping[str, int], mo
         most: the limit.
     """
     found = 0
-    try:
-        for entries in _entries(content, (0, len(content)), message, counts, 0):
-            found += entries
-            if found > most:
-                return True
-    except _WireError:
-        pass
+    with suppress(_WireError):
+        for field, _, _ in _fields(content, 0, len(content), message):
+            if field is not None and field.message_type is not None and field.is_repeated:
+                found += counts.get(field.message_type.full_name, 1)
+                if found > most:
+                    return True
     return False
 
 
-def _entries(
-    content: bytes, bounds: tuple[int, int], message: Any, counts: Mapping[str, int], depth: int
-) -> Generator[int, None, int]:
-    """Yield the entries of each item in a message or a group; return the index after it."""
-    at, end = bounds
+def _fields(
+    content: bytes, at: int, end: int, message: Any, depth: int = 0, group: int = 0
+) -> Generator[tuple[Any, int, int], None, int]:
+    """Yield the fields in a message or a group that begin with a length or are groups themselves.
+
+    Each has its descriptor, None for an unknown field, and the bounds of its content, which are
+    equal for a group. A field in a field follows it. Returns the index after the message.
+    """
     if depth > _MOST_LEVELS:
         raise _WireError(RejectReason.DEPTH, at)
     fields: Mapping[int, Any] = {} if message is None else message.fields_by_number
     while at < end:
-        tag, at = _varint(content, at, end)
-        kind, field = tag & 7, fields.get(tag >> 3)
-        inner = None if field is None else field.message_type
-        if kind == _END:
-            break
-        if kind == _VARINT:
-            _, at = _varint(content, at, end)
-        elif kind in _SIZES:
-            at += _SIZES[kind]
-        else:
-            size, at = _varint(content, at, end) if kind == _LENGTH else (end - at, at)
-            after = min(at + size, end)
-            if field is not None and inner is not None and field.is_repeated:
-                yield counts.get(inner.full_name, 1)
-            if inner is not None or kind == _GROUP:
-                stop = yield from _entries(content, (at, after), inner, counts, depth + 1)
-                after = stop if kind == _GROUP else after
-            at = after
-    return at
-
-
-def _message(content: bytes, at: int, end: int, message: Any, depth: int, group: int) -> int:
-    """Check the bytes of a message or a group; return the index after it."""
-    if depth > _MOST_LEVELS:
-        raise _WireError(RejectReason.DEPTH, at)
-    fields = {} if message is None else message.fields_by_number
-    while at < end:
         tag_at = at
         tag, at = _varint(content, at, end)
         number, kind = tag >> 3, tag & 7
-        if number == 0 or number >= 1 << 29 or kind > _FIXED32:
+        is_tag = 0 < number < 1 << 29 and kind <= _FIXED32
+        if not is_tag or (kind == _END and number != group):
             raise _WireError(RejectReason.BAD_VARINT, tag_at)
         field = fields.get(number)
         if kind == _END:
-            if number != group:
-                raise _WireError(RejectReason.BAD_VARINT, tag_at)
             return at
-        if kind == _GROUP:
-            at = _message(content, at, end, field and field.message_type, depth + 1, number)
-        elif kind == _VARINT:
+        if kind == _VARINT:
             _, at = _varint(content, at, end)
-        elif kind == _LENGTH:
-            at = _length(content, at, end, field, depth)
+        elif kind in _SIZES:
+            at = _after(at, _SIZES[kind], end)
+        elif kind == _GROUP:
+            yield field, at, at
+            inner = field and field.message_type
+            at = yield from _fields(content, at, end, inner, depth + 1, number)
         else:
-            if _SIZES[kind] > end - at:
-                raise _WireError(RejectReason.SHORT, at)
-            at += _SIZES[kind]
+            size, start = _varint(content, at, end)
+            if size >= 1 << 31:
+                raise _WireError(RejectReason.BAD_VARINT, at)
+            at = _after(start, size, end)
+            yield field, start, at
+            if field is not None and field.type == field.TYPE_MESSAGE:
+                yield from _fields(content, start, at, field.message_type, depth + 1)
     if group:
         raise _WireError(RejectReason.SHORT, at)
     return at
 
 
-def _length(content: bytes, at: int, end: int, field: Any, depth: int) -> int:
-    """Check a field that begins with its length; return the index after it."""
-    length_at = at
-    size, at = _varint(content, at, end)
-    if size >= 1 << 31:
-        raise _WireError(RejectReason.BAD_VARINT, length_at)
-    if size > end - at:
-        raise _WireError(RejectReason.SHORT, at)
-    after = at + size
-    if field is not None and field.type == field.TYPE_STRING:
+def _check(content: bytes, at: int, end: int, field: Any) -> None:
+    """Check the content of a text, or of numbers without tags."""
+    if field.type == field.TYPE_STRING:
         try:
-            content[at:after].decode("utf-8")
+            content[at:end].decode("utf-8")
         except UnicodeDecodeError:
             raise _WireError(RejectReason.BAD_UTF8, at) from None
-    elif field is not None and field.type == field.TYPE_MESSAGE:
-        _message(content, at, after, field.message_type, depth + 1, 0)
-    elif field is not None and field.type != field.TYPE_BYTES and _is_packed(field):
-        _packed(content, at, after, field)
-    return after
-
-
-def _is_packed(field: Any) -> bool:
-    return bool(field.is_repeated) and field.type != field.TYPE_GROUP
-
-
-def _packed(content: bytes, at: int, end: int, field: Any) -> None:
-    """Check numbers without tags."""
-    if field.type in (field.TYPE_FIXED32, field.TYPE_SFIXED32, field.TYPE_FLOAT):
-        size = 4
-    elif field.type in (field.TYPE_FIXED64, field.TYPE_SFIXED64, field.TYPE_DOUBLE):
-        size = 8
-    else:
-        while at < end:
-            _, at = _varint(content, at, end)
+    if not field.is_repeated or field.message_type is not None:
         return
-    if (end - at) % size:
-        raise _WireError(RejectReason.SHORT, end - (end - at) % size)
+    match field.type:
+        case field.TYPE_STRING | field.TYPE_BYTES:
+            return
+        case field.TYPE_FIXED32 | field.TYPE_SFIXED32 | field.TYPE_FLOAT:
+            rest = (end - at) % 4
+        case field.TYPE_FIXED64 | field.TYPE_SFIXED64 | field.TYPE_DOUBLE:
+            rest = (end - at) % 8
+        case _:
+            rest = 0
+            while at < end:
+                _, at = _varint(content, at, end)
+    if rest:
+        raise _WireError(RejectReason.SHORT, end - rest)
+
+
+def _after(at: int, size: int, end: int) -> int:
+    """Return the index after some bytes, which end with their message."""
+    if size > end - at:
+        raise _WireError(RejectReason.SHORT, at)
+    return at + size
 
 
 def _varint(content: bytes, at: int, end: int) -> tuple[int, int]:
