@@ -4,7 +4,6 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from seglake.errors import ExitCode
@@ -16,6 +15,7 @@ from seglake.pipelines.lake_deserialize.part_counts import PartCounts
 from seglake.settings.settings import SelectSettings
 from seglake.storage.local_storage import LocalStorage
 from seglake.value_codec import schema_readers
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.reject_reasons import RejectReason
 from seglake.value_codec.schema_readers import SchemaReaders
 from support.lakes import ingested, read_table
@@ -116,8 +116,7 @@ def decoded_alone(readers: SchemaReaders, value: bytes) -> tuple[str, int | None
     if use.problem is not None:
         return use.problem, None
     assert use.reader is not None
-    data = np.frombuffer(value, np.uint8)
-    read = use.reader.read(data, np.array([5]), np.array([len(value)]))
+    read = use.reader.read(bodies_of_bytes([value[5:]]))
     return RejectReason.of_code(int(read.reasons[0])), int(read.positions[0]) + 5
 
 

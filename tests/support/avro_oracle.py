@@ -8,10 +8,10 @@ import uuid
 from typing import Any
 
 import fastavro
-import numpy as np
 
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.json_values import json_texts
 from seglake.value_codec.reject_reasons import RejectReason
 from support.drawn_avro import UNITS, Schema, name_of
@@ -58,9 +58,7 @@ def form(schema: Schema, value: Any) -> Any:
 def read(schema: Schema, *bodies: bytes) -> tuple[list[Any], list[str]]:
     """What the columns say of bodies, as JSON, and the reasons of those that do not decode."""
     reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=False)
-    ends = np.cumsum([len(body) for body in bodies])
-    starts = ends - [len(body) for body in bodies]
-    found = reader.read(np.frombuffer(b"".join(bodies), np.uint8), starts, ends)
+    found = reader.read(bodies_of_bytes(bodies))
     found.values.validate()
     assert found.values.type == reader.type
     assert len(found.values) == len(bodies)

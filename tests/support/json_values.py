@@ -1,28 +1,15 @@
 """JSON values with every digit, and the value that a row of columns stands for."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-# Any: the types that JSON can hold.
-Bodies = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
 
 
 class Pairs(tuple[tuple[str, Any], ...]):
     """An object's members in their order, keys that occur twice included."""
 
     __slots__ = ()
-
-
-def bodies_of(texts: Sequence[bytes]) -> Bodies:
-    """Bytes of many texts, the index of each one's first byte and after its last one."""
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
-    return np.frombuffer(b"".join(texts), np.uint8), starts[: len(texts)], ends
 
 
 def exact(text: bytes | str) -> Any:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.decoded import ColumnReader, Decoded
-from seglake.value_codec.frames.bodies import Bodies
 from seglake.value_codec.frames.schema_groups import SchemaGroup
 from seglake.value_codec.schema_readers import SchemaUse
 

@@ -6,6 +6,7 @@ import sys
 
 _FORMS = """
 import numpy as np
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.frames import frames
 from seglake.value_codec.avro.schema_types import parsed_schema
@@ -18,8 +19,9 @@ warm()
 reader = AvroReader(parsed_schema('{"type": "array", "items": "string"}', {}), is_raw_bytes=True)
 for data in (np.frombuffer(b"00", np.uint8), np.zeros(2, np.uint8)):
     bounds = np.arange(6)[::2]
-    reader.read(data, bounds[:1], bounds[1:2])
-    frames(Form.GLUE, data, bounds[:1], bounds[1:2])
+    bodies = Bodies(data, bounds[:1], bounds[1:2])
+    reader.read(bodies)
+    [*frames(Form.GLUE, bodies)]
 print(*(len(each.signatures) for each in (read_values, copy_ranges, group_heads)))
 """
 

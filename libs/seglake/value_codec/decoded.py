@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
+
 ArrowArray: TypeAlias = "pa.Array[Any]"  # at run time the class takes no type arguments
 
 UNKNOWN_POSITION = -1
@@ -59,15 +61,8 @@ class ColumnReader(Protocol):
         """Return the Arrow type of the values."""
         ...
 
-    def read(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> Decoded:
+    def read(self, bodies: Bodies) -> Decoded:
         """Decode bodies; a body has no frame.
-
-        Args:
-            data: bytes of all bodies.
-            starts: index of each body's first byte.
-            ends: index after each body's last byte, at most the size of the data.
 
         Raises:
             TooManyItemsError: several bodies need too much memory together.

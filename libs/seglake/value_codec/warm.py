@@ -9,6 +9,7 @@ import numpy as np
 
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.json.inference import shape_of
 from seglake.value_codec.json.value_reader import JsonReader
 from seglake.value_codec.kernels.arguments import grouped_heads
@@ -16,12 +17,11 @@ from seglake.value_codec.kernels.arguments import grouped_heads
 
 def warm() -> None:
     """Compile all kernels of values, by reading a few values."""
-    value = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.ones(1, np.int64)
-    grouped_heads(*value, np.ones(256, np.int64))
-    AvroReader(parsed_schema("string", {}), is_raw_bytes=False).read(*value)
-    text = np.frombuffer(b'[{"a": [0.5, "x"]}]', np.uint8)
-    bounds = np.zeros(1, np.int64), np.full(1, len(text))
-    JsonReader(shape_of(text, *bounds)).read(text, *bounds)
+    value = bodies_of_bytes([b"\0"])
+    grouped_heads(value, np.ones(256, np.int64))
+    AvroReader(parsed_schema("string", {}), is_raw_bytes=False).read(value)
+    text = bodies_of_bytes([b'[{"a": [0.5, "x"]}]'])
+    JsonReader(shape_of(text)).read(text)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.connect.envelopes import envelopes
-from seglake.value_codec.frames.bodies import Bodies
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.json.growth import bounded
 from seglake.value_codec.json.inference import shape_of
@@ -65,7 +65,7 @@ def json_types(task: TypesTask) -> dict[str, JsonTypes]:
         for part, form in task.forms.items():
             bodies = part_of(rows, part).bodies
             if form is Form.JSON:
-                found[part].add(JsonTypes(shape_of(*bodies)))
+                found[part].add(JsonTypes(shape_of(bodies)))
             else:
                 found[part].add(JsonTypes(schemas=_schemas(bodies, readers)))
     return found
@@ -74,7 +74,7 @@ def json_types(task: TypesTask) -> dict[str, JsonTypes]:
 def _schemas(bodies: Bodies, readers: SchemaReaders) -> dict[str, bytes]:
     """Return one text of each kind of schema in messages of Connect, by name."""
     found: dict[str, bytes] = {}
-    for text in envelopes(*bodies).texts:
+    for text in envelopes(bodies).texts:
         name, use = readers.of_connect(text)
         if use.reader is not None:
             found.setdefault(name, text)

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import whole_column
-from seglake.value_codec.frames.bodies import Bodies
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.frames.forms import APICURIO_HEADERS, HEADERS
 
 _LONG_ID_BYTES = 8

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from decimal import InvalidOperation
 from typing import Any
 
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.json.inference import shape_of
 from seglake.value_codec.json.shapes import Kind, Shape, merged_shapes, settled
 from seglake.value_codec.json.value_reader import JsonReader
-from support.json_values import bodies_of, exact, rebuilt, same
+from support.json_values import exact, rebuilt, same
 from support.value_campaign.damage import damaged
 
 _TEXTS = 30
@@ -26,10 +27,10 @@ def json_pairs(random: randoms.Random) -> Iterator[str]:
     """Yield for each text of one random shape how the readings differ; "" if they agree."""
     sound = [json_text(random, random.randrange(5)).encode() for _ in range(_TEXTS)]
     texts = [*sound, *(damaged(random, random.choice(sound)) for _ in range(_TEXTS))]
-    half = shape_of(*bodies_of(texts[::2]))
-    whole = shape_of(*bodies_of(texts))
-    for shape in (whole, half, merged_shapes(half, shape_of(*bodies_of(texts[1::2])))):
-        rows, reasons, _ = JsonReader(shape).read(*bodies_of(texts))
+    half = shape_of(bodies_of_bytes(texts[::2]))
+    whole = shape_of(bodies_of_bytes(texts))
+    for shape in (whole, half, merged_shapes(half, shape_of(bodies_of_bytes(texts[1::2])))):
+        rows, reasons, _ = JsonReader(shape).read(bodies_of_bytes(texts))
         for text, row, reason in zip(texts, rows.to_pylist(), reasons.tolist(), strict=True):
             is_same = is_refused(text) if reason else is_read(shape, row, text)
             yield "" if is_same else f"{text!r} is {reason or row} by {shape}"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
 from google.protobuf.message import DecodeError
 
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.protobuf.schema_messages import SchemaMessages
 from seglake.value_codec.reject_reasons import RejectReason
 from support.value_campaign.damage import damaged
@@ -48,9 +48,7 @@ def protobuf_pairs(random: randoms.Random) -> Iterator[str]:
                 bodies.append(one[: random.randrange(len(one) + 1)])
             case _:
                 bodies.append(damaged(random, one))
-    ends = np.cumsum([len(body) for body in bodies])
-    starts = ends - [len(body) for body in bodies]
-    rows, reasons, positions = reader.read(np.frombuffer(b"".join(bodies), np.uint8), starts, ends)
+    rows, reasons, positions = reader.read(bodies_of_bytes(bodies))
     outcomes = zip(rows.to_pylist(), reasons.tolist(), positions.tolist(), strict=True)
     for body, (row, code, position) in zip(bodies, outcomes, strict=True):
         reason = RejectReason.of_code(code) if code else ""

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from seglake.value_codec.avro import value_reader
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.bodies import Bodies, bodies_of_bytes
 from seglake.value_codec.decoded import TooManyItemsError
-from seglake.value_codec.frames.bodies import Bodies
 from seglake.value_codec.reject_reasons import RejectReason
 from support.avro_oracle import (
     as_dicts,
@@ -164,13 +164,13 @@ def test_two_hundred_fields_are_columns_of_any_number_of_rows() -> None:
 def test_floats_keep_their_bits() -> None:
     reader = AvroReader(parsed_schema('"double"', {}), is_raw_bytes=False)
     body = bytes.fromhex("010000000000f07f")
-    found = reader.read(np.frombuffer(body, np.uint8), np.array([0]), np.array([8])).values
+    found = reader.read(bodies_of_bytes([body])).values
     assert found.view(pa.int64()).to_pylist() == [int.from_bytes(body, "little")]
 
 
 def test_no_bodies_are_no_values() -> None:
     reader = AvroReader(parsed_schema(json.dumps(_TREE), {}), is_raw_bytes=False)
-    found = reader.read(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    found = reader.read(bodies_of_bytes([]))
     assert found.values.equals(pa.array([], reader.type))
     assert (len(found.reasons), len(found.positions)) == (0, 0)
 
@@ -178,7 +178,7 @@ def test_no_bodies_are_no_values() -> None:
 def test_positions_are_from_the_start_of_each_body() -> None:
     reader = AvroReader(parsed_schema('"boolean"', {}), is_raw_bytes=True)
     data = np.frombuffer(b"??\x01??\x02\x01\x01", np.uint8)
-    found = reader.read(data, np.array([2, 5, 6]), np.array([3, 6, 8]))
+    found = reader.read(Bodies(data, np.array([2, 5, 6]), np.array([3, 6, 8])))
     assert found.values.to_pylist() == [True, None, None]
     assert found.positions.tolist() == [0, 0, 1]
 
@@ -220,10 +220,10 @@ def _lists(chance: random.Random, most: int) -> dict[str, Any]:
 
 
 def test_a_value_of_bytes_alone_has_no_length_in_confluents_frame() -> None:
-    body = np.frombuffer(b"\x07\xff", np.uint8)
+    body = bodies_of_bytes([b"\x07\xff"])
     for schema, expected in (("bytes", b"\x07\xff"), (DECIMAL, Decimal("2.047"))):
         reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=True)
-        found = reader.read(body, np.array([0]), np.array([2]))
+        found = reader.read(body)
         assert found.values.to_pylist() == [expected]
 
 
@@ -235,21 +235,20 @@ def test_items_that_need_much_memory_are_read_in_parts_or_rejected(
     reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=False)
     many = b"\x90\x4e" + b"\x00" * 5000 + b"\x00"  # 5,000 nulls, 16 MB of columns
     bodies = [b"\x02\x00\x00", many, b"\x02\x00", *[many] * 5, b"\x00"]
-    ends = np.cumsum([len(body) for body in bodies])
-    found = np.frombuffer(b"".join(bodies), np.uint8), ends - [len(b) for b in bodies], ends
-    whole = reader.read(*found)
+    found = bodies_of_bytes(bodies)
+    whole = reader.read(found)
     short, large = RejectReason.SHORT.code, RejectReason.TOO_LARGE.code
     assert whole.reasons.tolist() == [0, 0, short, *[0] * 5, 0]
     monkeypatch.setattr(value_reader, "_WORDS_AT_ONCE", 1)  # little room
     monkeypatch.setattr(value_reader, "MOST_BYTES", 20_000_000)
     with pytest.raises(TooManyItemsError):
-        reader.read(*found)
-    parts = decoded_parts(reader, Bodies(*found))
+        reader.read(found)
+    parts = decoded_parts(reader, found)
     assert len(parts) > 1
     assert pa.concat_arrays([part.values for part in parts]).equals(whole.values)
     assert np.concatenate([part.reasons for part in parts]).tolist() == whole.reasons.tolist()
     monkeypatch.setattr(value_reader, "MOST_BYTES", 10_000_000)
-    parts = decoded_parts(reader, Bodies(*found))
+    parts = decoded_parts(reader, found)
     outcomes = [code for part in parts for code in part.reasons.tolist()]
     assert outcomes == [0, large, short, *[large] * 5, 0]
     assert parts[0].values.to_pylist()[0] == [None]

@@ -7,6 +7,7 @@ import pytest
 
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.reject_reasons import RejectReason
 
 _OF_RECORD = {"type": "record", "name": "R"}
@@ -27,7 +28,7 @@ def outcome(schema: object, *values: bytes, is_raw_bytes: bool = False) -> list[
     data = np.frombuffer(b"?" + b"".join(values), np.uint8)
     stops = 1 + np.cumsum([len(value) for value in values])
     starts = stops - [len(value) for value in values]
-    _, reasons, positions = reader.read(data, starts, stops)
+    _, reasons, positions = reader.read(Bodies(data, starts, stops))
     pairs = zip(reasons.tolist(), positions.tolist(), strict=True)
     return [(RejectReason.of_code(code).value if code else "ok", at) for code, at in pairs]
 

@@ -4,12 +4,12 @@ import io
 import json
 
 import fastavro
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.reject_reasons import RejectReason
 from support.drawn_avro import STRICTER, Schema, named, schemas, values, without_logical
 
@@ -27,8 +27,7 @@ def by_fastavro(schema: Schema, body: bytes) -> bool:
 def by_seglake(schema: Schema, body: bytes) -> str:
     """Why the bytes do not decode; "" if they do."""
     reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=False)
-    data = np.frombuffer(body, np.uint8)
-    [code] = reader.read(data, np.array([0]), np.array([len(body)])).reasons.tolist()
+    [code] = reader.read(bodies_of_bytes([body])).reasons.tolist()
     return RejectReason.of_code(code) if code else ""
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from seglake.value_codec.bodies import Bodies, bodies_of_bytes
 from seglake.value_codec.connect.connect_schemas import ConnectSchemaError, connect_schema
 from seglake.value_codec.connect.envelopes import envelopes
 from seglake.value_codec.json.value_reader import JsonReader
 from seglake.value_codec.json_values import json_texts
 from seglake.value_codec.reject_reasons import RejectReason
-from support.json_values import bodies_of
 from support.lakes import read_table
 from support.typed_disk import oracle_records, typed_lake
 
@@ -21,8 +21,8 @@ _STRUCT = {"type": "struct", "fields": []}
 
 def read(*messages: bytes) -> list[Any]:
     """Each payload in the oracle's form, or the reason and position why it is rejected."""
-    data, starts, ends = bodies_of(messages)
-    found = envelopes(data, starts, ends)
+    bodies = bodies_of_bytes(messages)
+    found = envelopes(bodies)
     outcomes: list[Any] = []
     for row, number in enumerate(found.schemas.tolist()):
         if number < 0:
@@ -30,7 +30,8 @@ def read(*messages: bytes) -> list[Any]:
             outcomes.append((reason, int(found.positions[row])))
             continue
         reader = JsonReader(connect_schema(found.texts[number]).shape)
-        decoded = reader.read(data, found.starts[row : row + 1], found.ends[row : row + 1])
+        payload = found.starts[row : row + 1], found.ends[row : row + 1]
+        decoded = reader.read(Bodies(bodies.data, *payload))
         assert not decoded.reasons.any()
         outcomes.append(json.loads(json_texts(decoded.values)[0]))
     return outcomes

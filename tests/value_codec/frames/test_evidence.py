@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from seglake.value_codec.frames.bodies import bodies_of_bytes
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.frames.evidence import FormEvidence
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.registry.registry_records import registry_record

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from seglake.value_codec.frames.bodies import bodies_of_bytes
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.frames import Frame, frames
 

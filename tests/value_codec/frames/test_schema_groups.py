@@ -5,9 +5,9 @@ import zlib
 import numpy as np
 import pytest
 
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.frames import glue_bodies
 from seglake.value_codec.frames import schema_groups as schema_groups_module
-from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
 from seglake.value_codec.registry.schema_files import listed_registrations

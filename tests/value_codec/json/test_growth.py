@@ -8,13 +8,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.json import growth
 from seglake.value_codec.json.growth import grown, shape_of_columns
 from seglake.value_codec.json.inference import shape_of
 from seglake.value_codec.json.shapes import merged_shapes
 from seglake.value_codec.json.value_reader import JsonReader
 from seglake.value_codec.merging import NamedType, merged
-from support.json_values import bodies_of, exact, rebuilt, same
+from support.json_values import exact, rebuilt, same
 
 _RESERVED = ("_offset",)
 _KEYS = st.sampled_from(["a", "A", "a__json", "value", "a.b", "a_b", "_offset", "value__json", ""])
@@ -44,7 +45,7 @@ class Table:
 
     def run(self, texts: list[bytes]) -> list[Any]:
         """Add the columns of texts; return their rows, with the names of fields."""
-        shape = grown(shape_of_columns(self.columns), shape_of(*bodies_of(texts)))
+        shape = grown(shape_of_columns(self.columns), shape_of(bodies_of_bytes(texts)))
         reader = JsonReader(shape)
         found = merged([NamedType("json", reader.type)], _RESERVED, self.columns)
         before = self.columns
@@ -52,7 +53,7 @@ class Table:
         assert [c.name for c in self.columns[: len(before)]] == [c.name for c in before]
         for new, old in zip(self.columns, before, strict=False):
             assert is_extended(old, new), (old, new)
-        decoded = reader.read(*bodies_of(texts))
+        decoded = reader.read(bodies_of_bytes(texts))
         values = found.conformed(decoded.values, 0)
         values.validate(full=True)
         return [named(row, self.columns) for row in values.to_pylist()]
@@ -136,8 +137,8 @@ def test_an_object_and_a_table_get_no_more_than_so_many_columns(
 
 def test_integers_and_doubles_of_different_files_are_exact() -> None:
     texts = [b'{"a":-9223372036854775808}', b'{"a":9007199254740993}', b'{"a":0.5}']
-    shape = reduce(merged_shapes, (shape_of(*bodies_of([text])) for text in texts))
-    rows: list[Any] = JsonReader(shape).read(*bodies_of(texts)).values.to_pylist()
+    shape = reduce(merged_shapes, (shape_of(bodies_of_bytes([text])) for text in texts))
+    rows: list[Any] = JsonReader(shape).read(bodies_of_bytes(texts)).values.to_pylist()
     assert [(row["a"], row["a__json"], row["value__json"]) for row in rows] == [
         (None, "-9223372036854775808", None),
         (None, "9007199254740993", None),

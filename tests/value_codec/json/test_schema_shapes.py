@@ -9,11 +9,12 @@ import pytest
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.registry_rows import lake_registries
 from seglake.storage.local_storage import LocalStorage
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.json.schema_shapes import JsonSchemaError, json_schema
 from seglake.value_codec.json.value_reader import JsonReader
 from seglake.value_codec.reject_reasons import RejectReason
 from seglake.value_codec.schema_readers import SchemaReaders
-from support.json_values import bodies_of, oracle_value, rebuilt, same
+from support.json_values import oracle_value, rebuilt, same
 from support.lakes import read_table
 from support.typed_disk import oracle_records, typed_lake
 
@@ -107,7 +108,7 @@ def test_schemas_that_lead_into_each_other_end() -> None:
     schema = {"$defs": {name: {"properties": every} for name in names}, "$ref": "#/$defs/n0"}
     found = JsonReader(json_schema(json.dumps(schema), {}).shape)
     text = b'{"n7": {"n3": {"n1": {"n0": {"n1": {"n2": {"n0": {"n5": 1}}}}}}}}'
-    [row] = found.read(*bodies_of([text])).values.to_pylist()
+    [row] = found.read(bodies_of_bytes([text])).values.to_pylist()
     assert "n5" in json.dumps(row)
 
 
@@ -129,8 +130,8 @@ def test_each_value_of_a_real_topic_is_what_the_oracle_says(tmp_path: Path) -> N
             continue
         reader = readers.of_id(".", outcome["schema_id"]).reader
         assert isinstance(reader, JsonReader)
-        bodies = bodies_of([value[5:]])
-        decoded = reader.read(*bodies)
+        bodies = bodies_of_bytes([value[5:]])
+        decoded = reader.read(bodies)
         if "ok" in outcome:
             assert same(rebuilt(decoded.values[0].as_py()), oracle_value(outcome["ok"]))
             assert not decoded.reasons.any()

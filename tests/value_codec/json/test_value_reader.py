@@ -8,11 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.json.inference import shape_of
 from seglake.value_codec.json.shapes import Kind, Shape, settled
 from seglake.value_codec.json.value_reader import JsonReader
 from seglake.value_codec.reject_reasons import RejectReason
-from support.json_values import bodies_of, exact, oracle_value, rebuilt, same
+from support.json_values import exact, oracle_value, rebuilt, same
 from support.lakes import read_table
 from support.typed_disk import oracle_records, typed_lake
 
@@ -69,7 +70,7 @@ _TEXTS = st.recursive(_SCALARS, _containers, max_leaves=12)
 
 def read(shape: Shape, *texts: bytes) -> list[Any]:
     """Each value, or the reason and the position why it is rejected."""
-    decoded = JsonReader(shape).read(*bodies_of(texts))
+    decoded = JsonReader(shape).read(bodies_of_bytes(texts))
     return [
         value if not reason else (RejectReason.of_code(int(reason)), int(position))
         for value, reason, position in zip(decoded.values.to_pylist(), *decoded[1:], strict=True)
@@ -77,7 +78,7 @@ def read(shape: Shape, *texts: bytes) -> list[Any]:
 
 
 def inferred(*texts: bytes) -> Shape:
-    return shape_of(*bodies_of(texts))
+    return shape_of(bodies_of_bytes(texts))
 
 
 @given(st.lists(_TEXTS.map(str.encode), min_size=1, max_size=6))

@@ -1,11 +1,10 @@
 """Protobuf whose lists need much memory is read in parts, or rejected before it is parsed."""
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.decoded import TooManyItemsError
-from seglake.value_codec.frames.bodies import Bodies
 from seglake.value_codec.protobuf import value_reader
 from seglake.value_codec.protobuf.schema_messages import SchemaMessages
 from seglake.value_codec.reject_reasons import RejectReason
@@ -33,18 +32,17 @@ def test_lists_of_wide_messages_are_read_in_parts_or_rejected(
     items = [item % (number % 128) if b"%" in item else item for number in range(3000)]
     many, few, cut = b"".join(items), items[0], b"\x0a\x05"
     bodies = [few, many, cut, many, b"", many + b"\x80"]
-    ends = np.cumsum([len(body) for body in bodies])
-    data = np.frombuffer(b"".join(bodies), np.uint8), ends - [len(b) for b in bodies], ends
-    whole = found[1].read(*data)
+    data = bodies_of_bytes(bodies)
+    whole = found[1].read(data)
     assert whole.reasons.tolist() == [0, 0, _SHORT, 0, 0, _SHORT]
     sizes = [whole.values.slice(row, 1).nbytes for row in range(len(bodies))]
     monkeypatch.setattr(value_reader, "MOST_BYTES", 6_000_000)
     if sum(sizes) > 6_000_000:  # keys of maps that occur twice are one entry
         with pytest.raises(TooManyItemsError):
-            found[1].read(*data)
-    parts = decoded_parts(found[1], Bodies(*data))
+            found[1].read(data)
+    parts = decoded_parts(found[1], data)
     assert pa.concat_arrays([part.values for part in parts]).equals(whole.values)
     monkeypatch.setattr(value_reader, "MOST_BYTES", 1_000_000)
-    parts = decoded_parts(found[1], Bodies(*data))
+    parts = decoded_parts(found[1], data)
     outcomes = [code for part in parts for code in part.reasons.tolist()]
     assert outcomes == [0, _LARGE, _SHORT, _LARGE, 0, _LARGE]

@@ -7,11 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
-from seglake.value_codec.frames.bodies import bodies_of_bytes
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.protobuf.compiler import ProtoTextError, known_imports
 from seglake.value_codec.protobuf.message_paths import PathFault, message_paths
 from seglake.value_codec.protobuf.schema_messages import SchemaMessages
@@ -192,8 +191,7 @@ def test_an_import_is_found_by_its_path_even_if_it_has_the_name_of_the_schema() 
     ],
 )
 def test_message_indexes_are_zigzag_varints(head: str, path: object, size: int) -> None:
-    data = np.frombuffer(bytes.fromhex(head), np.uint8)
-    found = message_paths(data, np.array([0]), np.array([len(data)]))
+    found = message_paths(bodies_of_bytes([bytes.fromhex(head)]))
     assert (found.paths[found.indexes[0]], found.starts.tolist()) == (path, [size])
 
 
@@ -202,8 +200,7 @@ def test_a_message_in_itself_many_times_stays_small() -> None:
     found = SchemaMessages(f"{_HEAD}message A {{ {fields} int64 x = 99; }}", {}).at((0,))
     assert found is not None
     assert len(str(found[1].type)) < 200_000
-    data = np.frombuffer(bytes.fromhex("0a050a03980605"), np.uint8)
-    read = found[1].read(data, np.array([0]), np.array([len(data)]))
+    read = found[1].read(bodies_of_bytes([bytes.fromhex("0a050a03980605")]))
     assert read.reasons.tolist() == [0]
     assert '"x":5' in str(read.values.to_pylist())
 
@@ -214,9 +211,7 @@ def test_a_text_that_is_no_utf8_is_a_reject_where_the_library_lets_it_pass(field
     assert found is not None
     is_map = field.startswith("map")
     bodies = [b"\x0a\x03\x0a\x01" + c if is_map else b"\x0a\x01" + c for c in (b"a", b"\xff")]
-    ends = np.cumsum([len(body) for body in bodies])
-    starts = ends - len(bodies[0])
-    read = found[1].read(np.frombuffer(b"".join(bodies), np.uint8), starts, ends)
+    read = found[1].read(bodies_of_bytes(bodies))
     assert read.reasons.tolist() == [0, RejectReason.BAD_UTF8.code]
     assert read.positions.tolist() == [0, len(bodies[0]) - 1]
     assert read.values.to_pylist() == [{"s": [("a", 0)] if is_map else "a", "_unknown": None}, None]
@@ -229,9 +224,7 @@ def test_a_varint_of_more_than_64_bits_is_no_fault_as_the_library_drops_them() -
     for body, codes in ((b"", [0]), (b"\x12\x01\xff", [RejectReason.BAD_UTF8.code])):
         content = b"\x08" + b"\xff" * 9 + b"\x41" + body
         found[1].message_class.FromString(content)
-        read = found[1].read(
-            np.frombuffer(content, np.uint8), np.array([0]), np.array([len(content)])
-        )
+        read = found[1].read(bodies_of_bytes([content]))
         assert (read.reasons.tolist(), read.positions.tolist()) == (codes, [len(body) and 13])
 
 
@@ -240,10 +233,8 @@ def decoded(text: str, *bodies: str, imports: Mapping[str, str] | None = None) -
     """The values of bodies in hex digits; None for rejects."""
     found = SchemaMessages(text, imports or {}).at((0,))
     assert found is not None
-    contents = [bytes.fromhex(body) for body in bodies]
-    ends = np.cumsum([len(content) for content in contents])
-    starts = ends - [len(content) for content in contents]
-    return found[1].read(np.frombuffer(b"".join(contents), np.uint8), starts, ends)[0].to_pylist()
+    contents = bodies_of_bytes([bytes.fromhex(body) for body in bodies])
+    return found[1].read(contents)[0].to_pylist()
 
 
 @pytest.mark.parametrize("where", ["} extend A {", "extend A {"])
@@ -295,7 +286,7 @@ def test_reading_leaves_the_garbage_collector_as_it_was(is_enabled: bool) -> Non
     body = bodies_of_bytes([b"\x0a\x01x"])
     try:
         (gc.enable if is_enabled else gc.disable)()
-        assert found[1].read(*body).values.to_pylist() == [{"x": "x", "_unknown": None}]
+        assert found[1].read(body).values.to_pylist() == [{"x": "x", "_unknown": None}]
         assert gc.isenabled() is is_enabled
     finally:
         gc.enable()

@@ -9,7 +9,7 @@ import pytest
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.registry_rows import lake_registries
 from seglake.storage.local_storage import LocalStorage
-from seglake.value_codec.frames.bodies import bodies_of_bytes
+from seglake.value_codec.bodies import bodies_of_bytes
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.schema_groups import GroupContext, schema_groups
 from seglake.value_codec.reject_reasons import RejectReason
@@ -48,7 +48,7 @@ def decoded(lake: Path, topic: str) -> dict[tuple[int, int], Any]:
         if group.use.reader is None:
             found |= dict.fromkeys(places, (group.use.problem, group.problem_at))
             continue
-        values, reasons, positions = group.use.reader.read(*group.bodies)
+        values, reasons, positions = group.use.reader.read(group.bodies)
         for place, value, reason, at in zip(
             places, values.to_pylist(), reasons.tolist(), positions.tolist(), strict=True
         ):

@@ -8,6 +8,7 @@ from seglake.value_codec.avro.column_arrays import ArrayMaker, StoredColumns, em
 from seglake.value_codec.avro.column_tree import MOST_DIGITS, columns_of
 from seglake.value_codec.avro.programs import Program, program_of
 from seglake.value_codec.avro.schema_types import AvroType
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.decoded import MOST_BYTES, ArrowArray, Decoded, TooManyItemsError
 from seglake.value_codec.kernels import operations as op
 from seglake.value_codec.kernels.arguments import in_one_form
@@ -39,17 +40,9 @@ class AvroReader:
         """Return the Arrow type of the values: see `column_tree`."""
         return self._columns.top.arrow
 
-    def read(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> Decoded:
-        """Decode bodies, as `ColumnReader` says.
-
-        Args:
-            data: bytes of all bodies; the texts of a column may have 2 GiB.
-            starts: index of each body's first byte.
-            ends: index after each body's last byte.
-        """
-        content, starts, ends = in_one_form(data, starts, ends)
+    def read(self, bodies: Bodies) -> Decoded:
+        """Decode bodies, as `ColumnReader` says; the texts of a column may have 2 GiB."""
+        content, starts, ends = in_one_form(bodies)
         outcomes, places = np.zeros(len(starts), np.int64), starts.copy()
         most = max(_WORDS_AT_ONCE // (len(self._columns.slots) + 1), 64)
         at_once = min(most, len(starts))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.json.columns import placed
 from seglake.value_codec.json.shapes import Kind, Shape
 from seglake.value_codec.json.texts import Texts, read_nodes
@@ -37,28 +38,21 @@ class Envelopes(NamedTuple):
     positions: NDArray[np.int64]
 
 
-def envelopes(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> Envelopes:
-    """Return the envelopes of messages.
-
-    Args:
-        data: bytes of all messages.
-        starts: index of each message's first byte.
-        ends: index after each message's last byte.
-    """
+def envelopes(messages: Bodies) -> Envelopes:
+    """Return the envelopes of messages."""
+    data, count = messages.data, len(messages.starts)
     place, paths = placed(Shape(Kind.OBJECT, {name: Shape(Kind.STRING) for name in _MEMBERS}))
-    texts = read_nodes(data, starts, ends, paths)
+    texts = read_nodes(messages, paths)
     schemas, payloads = (_members(texts, place.members[name].path) for name in _MEMBERS)
     is_whole = _has_two(texts) & (schemas >= 0) & (payloads >= 0)
     reasons = np.where((texts.roots >= 0) & ~is_whole, RejectReason.NO_FRAME.code, texts.reasons)
     rows = np.flatnonzero(is_whole)
     schema_starts, schema_ends = _bounds(texts, schemas[rows])
     found: dict[bytes, int] = {}
-    numbers = np.full(len(starts), -1, np.int64)
+    numbers = np.full(count, -1, np.int64)
     for row, first, after in zip(rows, schema_starts, schema_ends, strict=True):
         numbers[row] = found.setdefault(data[first:after].tobytes(), len(found))
-    payload_starts, payload_ends = np.zeros((2, len(starts)), np.int64)
+    payload_starts, payload_ends = np.zeros((2, count), np.int64)
     payload_starts[rows], payload_ends[rows] = _bounds(texts, payloads[rows])
     return Envelopes(
         [*found], numbers, payload_starts, payload_ends, reasons.astype(np.uint8), texts.positions

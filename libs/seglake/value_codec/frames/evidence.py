@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.value_codec.frames.bodies import Bodies, bodies_of_bytes, without
+from seglake.value_codec.bodies import Bodies, bodies_of_bytes, without
 from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
 from seglake.value_codec.frames.frames import MAGIC_BYTES
 from seglake.value_codec.frames.schema_groups import GroupContext, schema_groups

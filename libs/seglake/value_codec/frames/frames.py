@@ -23,7 +23,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.value_codec.frames.bodies import Bodies
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.kernels.arguments import grouped_heads
 from seglake.value_codec.reject_reasons import RejectReason
@@ -81,7 +81,7 @@ def frames(form: Form, found: Bodies) -> Iterator[tuple[Frame, NDArray[np.int64]
     sizes = np.full(256, _SIZES[form], np.int64)
     if form is Form.CONFLUENT:
         sizes[1] = _GUID_SIZE
-    groups, firsts = grouped_heads(*found, sizes)
+    groups, firsts = grouped_heads(found, sizes)
     # The last head may end with the data.
     places = np.minimum(firsts[:, None] + np.arange(_MOST_BYTES), len(found.data) - 1)
     heads = found.data[places]

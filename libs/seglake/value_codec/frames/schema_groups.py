@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies, bodies_of_bytes, without
 from seglake.value_codec.connect.envelopes import envelopes
 from seglake.value_codec.decoded import UNKNOWN_POSITION, Decoded, TooManyItemsError
-from seglake.value_codec.frames.bodies import Bodies, bodies_of_bytes, without
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.frames import frames
 from seglake.value_codec.frames.glue_bodies import decompressed
@@ -58,7 +58,7 @@ class SchemaGroup(NamedTuple):
             reason = self.use.problem or RejectReason.UNSUPPORTED_SCHEMA
             codes = np.full(count, reason.code, np.uint8)
             return Decoded(pa.nulls(count), codes, np.full(count, self.problem_at, np.int64))
-        values, reasons, positions = self.use.reader.read(*self.bodies)
+        values, reasons, positions = self.use.reader.read(self.bodies)
         known = (reasons != 0) & (positions != UNKNOWN_POSITION)
         return Decoded(values, reasons, positions + np.where(known, self.frame_bytes, 0))
 
@@ -160,7 +160,7 @@ def _by_message(
         is_in_header: whether these are headers.
         is_glue: whether the values have Glue's index.
     """
-    found = message_paths(*indexed, is_glue=is_glue)
+    found = message_paths(indexed, is_glue=is_glue)
     for number, path in enumerate(found.paths):
         chosen = np.flatnonzero(found.indexes == number)
         part = group.of(chosen)
@@ -181,7 +181,7 @@ def _by_message(
 
 def _connect_groups(found: Bodies, context: GroupContext) -> Iterator[SchemaGroup]:
     """Yield payloads of Kafka Connect's envelopes by schema."""
-    read = envelopes(*found)
+    read = envelopes(found)
     groups: dict[tuple[str, RejectReason | None], tuple[int, SchemaUse]] = {}
     of_text = np.zeros(len(read.texts), np.int64)  # many texts may have one use
     for number, text in enumerate(read.texts):

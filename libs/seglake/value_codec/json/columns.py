@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.decoded import ArrowArray, made, validity
 from seglake.value_codec.json.scalars import scalars
 from seglake.value_codec.json.shapes import Kind, Shape, arrow_type, member_fields
@@ -212,8 +213,8 @@ class Columns:
     def _entries(self, place: Place, nodes: NDArray[np.int64], values: ArrowArray) -> ArrowArray:
         """Return the entries of a column of maps: keys and values."""
         tape, are_escaped = self._texts.tape, np.ones(len(nodes), np.bool_)
-        bounds = tape.key_starts[nodes], tape.key_ends[nodes]
-        keys = text_slices(self._texts.data, *bounds, are_escaped)
+        found = Bodies(self._texts.data, tape.key_starts[nodes], tape.key_ends[nodes])
+        keys = text_slices(found, are_escaped)
         kind: Any = arrow_type(place.shape)
         return pa.StructArray.from_arrays([keys, values], fields=[kind.key_field, kind.item_field])
 

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.json.numbers import EXACT, doubles_of
 from seglake.value_codec.json.shapes import Kind, Shape, merged_shapes
 from seglake.value_codec.json.texts import Texts, growing_paths, read_nodes
@@ -28,21 +28,16 @@ _KINDS = {
 _CODES = max(_KINDS) + 1
 
 
-def shape_of(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Shape:
+def shape_of(bodies: Bodies) -> Shape:
     """Return the shape of all texts that are JSON.
 
     If a member's values differ in kind, its column has the kind of the first value that is not
     null; values of other kinds are JSON text. Objects with more than 1,000 different keys and
     values nested deeper than 32 levels are JSON text, too. If roots differ in kind, objects get the
     columns.
-
-    Args:
-        data: bytes of all texts.
-        starts: index of each text's first byte.
-        ends: index after each text's last byte, at most the size of the data.
     """
     paths = growing_paths()
-    texts = read_nodes(data, starts, ends, paths)
+    texts = read_nodes(bodies, paths)
     kinds = _kinds_by_path(texts)
     return _shape(0, kinds, _children(paths), paths)
 

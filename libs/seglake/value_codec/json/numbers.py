@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.json.texts import Texts, text_slices
 from seglake.value_codec.kernels import json_operations as op
 from seglake.value_codec.kernels.arguments import in_one_form
@@ -53,21 +54,20 @@ def floats_of(
         floats = doubles.astype(np.float32)
     are_exact &= np.isfinite(floats)
     rounded = np.flatnonzero(are_exact & (floats != doubles))
-    some = nodes[rounded]
-    _, counts, _ = _significant(texts.data, texts.tape.starts[some], texts.tape.ends[some])
+    _, counts, _ = _significant(_written(texts, nodes[rounded]))
     are_exact[rounded] = (counts <= _FLOAT_DIGITS) & (floats[rounded] != 0)
     return floats, are_exact
 
 
 def _read(texts: Texts, nodes: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return written numbers as doubles, and whether each one is exact."""
-    starts, ends = texts.tape.starts[nodes], texts.tape.ends[nodes]
-    digits, counts, exponents = _significant(texts.data, starts, ends)
+    written = _written(texts, nodes)
+    digits, counts, exponents = _significant(written)
     powers = exponents + counts  # the number is less than ten to this power
     is_inside = (powers >= -400) & (powers <= 309) & (counts < 99)
     doubles = np.zeros(len(nodes))
     inside = np.flatnonzero(is_inside)
-    literals = text_slices(texts.data, starts[inside], ends[inside])
+    literals = text_slices(written.of(inside))
     doubles[inside] = pc.cast(literals, pa.float64()).to_numpy(zero_copy_only=False)
     is_certain = (counts <= _CERTAIN_DIGITS) & (powers > _LEAST_EXPONENT)
     is_certain &= powers < _GREATEST_EXPONENT
@@ -77,20 +77,25 @@ def _read(texts: Texts, nodes: NDArray[np.int64]) -> tuple[NDArray[np.float64], 
     shortest: Any = pc.cast(pa.array(doubles[doubtful]), pa.string())
     _, edges, content = shortest.buffers()
     bounds = np.frombuffer(edges or b"", np.int32)[: len(doubtful) + 1].astype(np.int64)
-    again = _significant(np.frombuffer(content or b"", np.uint8), bounds[:-1], bounds[1:])
+    again = _significant(Bodies(np.frombuffer(content or b"", np.uint8), bounds[:-1], bounds[1:]))
     same = (again[0] == digits[doubtful]) & (again[2] == exponents[doubtful])
     are_exact[doubtful] = same
     return doubles, are_exact
 
 
+def _written(texts: Texts, nodes: NDArray[np.int64]) -> Bodies:
+    """Return numbers as they are written."""
+    return Bodies(texts.data, texts.tape.starts[nodes], texts.tape.ends[nodes])
+
+
 def _significant(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    written: Bodies,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the digits, the number of digits and the exponents of numbers."""
     from seglake.value_codec.kernels.json_texts import significant_digits  # imports numba
 
-    digits, counts, exponents = np.empty((3, len(starts)), np.int64)
-    significant_digits(*in_one_form(data, starts, ends), digits, counts, exponents)
+    digits, counts, exponents = np.empty((3, len(written.starts)), np.int64)
+    significant_digits(*in_one_form(written), digits, counts, exponents)
     return digits, counts, exponents
 
 

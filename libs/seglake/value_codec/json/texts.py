@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.decoded import ArrowArray, made, validity
 from seglake.value_codec.kernels import json_operations as op
 from seglake.value_codec.kernels.arguments import in_one_form
@@ -60,37 +61,29 @@ def new_paths(count: int, key_bytes: int) -> Paths:
     )
 
 
-def read_nodes(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    paths: Paths,
-) -> Texts:
+def read_nodes(bodies: Bodies, paths: Paths) -> Texts:
     """Return the nodes of texts: only at known paths, or at all paths if new ones may be added.
 
     Args:
-        data: bytes of all texts.
-        starts: index of each text's first byte.
-        ends: index after each text's last byte.
+        bodies: the texts.
         paths: the known paths.
     """
     from seglake.value_codec.kernels.json_tape import most_nodes, read_texts  # imports numba, 0.2 s
 
-    bodies = in_one_form(data, starts, ends)
-    tape = _tape(most_nodes(*bodies))
-    outcomes, positions = np.empty((2, len(starts)), np.int64)
-    firsts = np.empty(len(starts), np.int64)
+    data, starts, ends = in_one_form(bodies)
+    tape = _tape(most_nodes(data, starts, ends))
+    outcomes, positions, firsts = np.empty((3, len(starts)), np.int64)
     longest = int((ends - starts).max(initial=0))
     stack = Stack(*np.zeros((4, _LEVELS), np.int64))
     scratch = np.empty(longest + 1, np.uint8)
     work = Work(tape, paths, stack, scratch, np.zeros(5, np.int64))
-    read_texts(*bodies, work, firsts, outcomes, positions)
+    read_texts(data, starts, ends, work, firsts, outcomes, positions)
     reasons = np.zeros(len(starts), np.uint8)
     for outcome, reason in _REASONS.items():
         reasons[outcomes == outcome] = reason.code
     used = Tape._make([*(each[: tape.used[0]] for each in tape[:-1]), tape.used])
     roots = np.where(outcomes == op.OK, firsts, -1)
-    return Texts(data, used, roots, reasons, positions)
+    return Texts(bodies.data, used, roots, reasons, positions)
 
 
 def _tape(room: int) -> Tape:
@@ -112,7 +105,7 @@ def strings_of(texts: Texts, nodes: NDArray[np.int64], are_valid: NDArray[np.boo
     are_escaped = np.zeros(len(nodes), np.bool_)
     starts[rows], ends[rows] = texts.tape.starts[nodes[rows]], texts.tape.ends[nodes[rows]]
     are_escaped[rows] = texts.tape.kinds[nodes[rows]] == op.ESCAPED_STRING
-    return text_slices(texts.data, starts, ends, are_escaped, are_valid)
+    return text_slices(Bodies(texts.data, starts, ends), are_escaped, are_valid)
 
 
 def json_texts_of(
@@ -125,26 +118,25 @@ def json_texts_of(
     quotes = (kinds >= op.STRING) & (kinds <= op.ODD_STRING)
     starts[rows] = texts.tape.starts[nodes[rows]] - quotes
     ends[rows] = texts.tape.ends[nodes[rows]] + quotes
-    return text_slices(texts.data, starts, ends, are_valid=are_valid)
+    return text_slices(Bodies(texts.data, starts, ends), are_valid=are_valid)
 
 
 def text_slices(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    found: Bodies,
     are_escaped: NDArray[np.bool_] | None = None,
     are_valid: NDArray[np.bool_] | None = None,
 ) -> ArrowArray:
-    """Return parts of the data as strings, with escapes replaced and null where not valid.
+    """Return texts as strings, with escapes replaced and null where not valid.
 
     Without `are_escaped`, nothing is replaced; without `are_valid`, nothing is null.
     """
     from seglake.value_codec.kernels.json_texts import copy_strings  # imports numba
 
+    data, starts, ends = in_one_form(found)
     escaped = np.zeros(len(starts), np.bool_) if are_escaped is None else are_escaped
     out = np.empty(int((ends - starts).sum()), np.uint8)
     offsets = np.zeros(len(starts) + 1, np.int32)
-    copy_strings(*in_one_form(data, starts, ends), escaped, out, offsets)
+    copy_strings(data, starts, ends, escaped, out, offsets)
     bits = None if are_valid is None else validity(are_valid)
     buffers = [bits, pa.py_buffer(offsets.data), pa.py_buffer(out.data)]
     return made(pa.string(), len(starts), buffers)

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.column_notes import named_field
 from seglake.value_codec.decoded import MOST_BYTES, ArrowArray, Decoded, TooManyItemsError
 from seglake.value_codec.json.columns import NO_NODE, Columns, Place, bytes_of, placed
@@ -59,14 +60,12 @@ class JsonReader:
         """Return the shape with a path for each part; the paths are made at the first call."""
         return placed(self._root)
 
-    def read(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> Decoded:
+    def read(self, bodies: Bodies) -> Decoded:
         """Decode JSON texts; see `ColumnReader`."""
         place, paths = self._placed
-        texts = read_nodes(data, starts, ends, paths)
+        texts = read_nodes(bodies, paths)
         if bytes_of(place, texts) > MOST_BYTES:
-            if len(starts) > 1:
+            if len(bodies.starts) > 1:
                 raise TooManyItemsError
             texts.reasons[0], texts.positions[0] = RejectReason.TOO_LARGE.code, 0
             texts.roots[0] = NO_NODE

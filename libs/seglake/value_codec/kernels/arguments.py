@@ -3,29 +3,24 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 
-def in_one_form(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Return bytes and their bounds as contiguous arrays of one type."""
-    content = np.ascontiguousarray(data).view()
+
+def in_one_form(found: Bodies) -> Bodies:
+    """Return bodies with contiguous arrays of one type."""
+    content = np.ascontiguousarray(found.data).view()
     content.flags.writeable = False
-    begins, stops = (np.require(each, np.int64, ["C", "W"]) for each in (starts, ends))
-    return content, begins, stops
+    bounds = (np.require(each, np.int64, ["C", "W"]) for each in found[1:])
+    return Bodies(content, *bounds)
 
 
 def grouped_heads(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    sizes: NDArray[np.int64],
+    found: Bodies, sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the distinct heads of values.
 
     Args:
-        data: bytes of all values.
-        starts: index of each value's first byte.
-        ends: index after each value's last byte.
+        found: the values.
         sizes: number of bytes of a head, by its first byte.
 
     Returns:
@@ -34,7 +29,7 @@ def grouped_heads(
     """
     from seglake.value_codec.kernels.head_kernel import group_heads  # imports numba, 0.2 s
 
-    table = np.zeros(1 << len(starts).bit_length(), np.int32)
-    firsts, groups = np.empty((2, len(starts)), np.int64)
-    count = group_heads(*in_one_form(data, starts, ends), sizes, table, firsts, groups)
+    table = np.zeros(1 << len(found.starts).bit_length(), np.int32)
+    firsts, groups = np.empty((2, len(found.starts)), np.int64)
+    count = group_heads(*in_one_form(found), sizes, table, firsts, groups)
     return groups, firsts[:count]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.reject_reasons import RejectReason
 
 _MOST_INDEXES = 64
@@ -44,25 +45,19 @@ class MessagePaths(NamedTuple):
     starts: NDArray[np.int64]
 
 
-def message_paths(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    *,
-    is_glue: bool = False,
-) -> MessagePaths:
+def message_paths(bodies: Bodies, *, is_glue: bool = False) -> MessagePaths:
     """Return the message of each value, read from the message indexes at the value's start.
 
     Args:
-        data: bytes of all values.
-        starts: index of each value's first byte.
-        ends: index after each value's last byte.
+        bodies: the values.
         is_glue: whether the values have Glue's index, which is then the only one of their paths.
 
-    >>> found = message_paths(np.array([4, 2, 0, 9], np.uint8), np.array([0]), np.array([4]))
+    >>> value = Bodies(np.array([4, 2, 0, 9], np.uint8), np.array([0]), np.array([4]))
+    >>> found = message_paths(value)
     >>> found.paths, found.starts.tolist()
     ([(1, 0)], [3])
     """
+    data, starts, ends = bodies
     known: dict[tuple[int, ...] | PathFault, int] = {}
     indexes, after = np.zeros(len(starts), np.int64), starts.copy()
     is_first = np.zeros(len(starts), bool)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.decoded import (
     MOST_BYTES,
     UNKNOWN_POSITION,
@@ -43,16 +44,9 @@ class ProtobufReader:
         found: pa.DataType = self._columns.type
         return found
 
-    def read(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> Decoded:
-        """Decode bodies, as `ColumnReader` says.
-
-        Args:
-            data: bytes of all bodies.
-            starts: index of each body's first byte.
-            ends: index after each body's last byte.
-        """
+    def read(self, bodies: Bodies) -> Decoded:
+        """Decode bodies, as `ColumnReader` says."""
+        data, starts, ends = bodies
         parts: list[Any] = []
         content = memoryview(cast("Any", np.ascontiguousarray(data)))
         reasons = np.zeros(len(starts), np.uint8)
@@ -62,9 +56,9 @@ class ProtobufReader:
             while first < len(starts) or not parts:
                 some = slice(first, first + self._count_at_once((ends - starts)[first:]))
                 limits = zip(starts[some].tolist(), ends[some].tolist(), strict=True)
-                bodies = [content[begin:after] for begin, after in limits]
-                parts.append(self._part(bodies, reasons[some], positions[some]))
-                first += len(bodies)
+                texts = [content[begin:after] for begin, after in limits]
+                parts.append(self._part(texts, reasons[some], positions[some]))
+                first += len(texts)
                 size += parts[-1].nbytes
                 if size > MOST_BYTES and len(starts) > 1:
                     raise TooManyItemsError
