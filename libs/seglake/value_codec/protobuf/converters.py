@@ -102,8 +102,8 @@ def of_well_known(message: Any) -> Converter | None:
         case "Struct" | "Value" | "ListValue":
             return of_each(pa.string(), lambda v: json_text(json_value(v)))
         case "Any":
-            fields = [pa.field("type_url", pa.string()), pa.field("value", pa.binary())]
-            return of_each(pa.struct(fields), lambda v: (v.type_url, v.value))
+            pair = pa.struct([pa.field("type_url", pa.string()), pa.field("value", pa.binary())])
+            return of_each(pair, lambda v: (v.type_url, v.value))
         case "FieldMask":
             return of_each(pa.string(), lambda v: ",".join(v.paths))
         case kind if kind.endswith("Value") and "value" in message.fields_by_name:

@@ -17,7 +17,8 @@ from seglake.value_codec.decoded import (
     Decoded,
     TooManyItemsError,
 )
-from seglake.value_codec.protobuf.columns import Faults, columns_of
+from seglake.value_codec.protobuf.columns import columns_of
+from seglake.value_codec.protobuf.converters import Faults
 from seglake.value_codec.protobuf.wire_faults import has_more_entries, wire_fault
 from seglake.value_codec.reject_reasons import RejectReason
 
