@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.avro.column_tree import WORDS, Columns, Form, Node
+from seglake.value_codec.avro.column_tree import Columns, Node
 from seglake.value_codec.avro.json_text import json_text
 from seglake.value_codec.avro.schema_types import Kind, Logical
 from seglake.value_codec.decoded import ArrowArray, TooManyItemsError, made, validity
@@ -62,7 +62,7 @@ def empty_columns(columns: Columns, room: NDArray[np.int64]) -> StoredColumns:
         room: number of entries of each level.
     """
     levels = np.array([level for level, _ in columns.slots], np.int64)
-    widths = np.array([WORDS[form] for _, form in columns.slots], np.int64)
+    widths = np.array([width for _, width in columns.slots], np.int64)
     flag_levels = np.array(columns.flags, np.int64)
     slots, flag_starts = _edges(room[levels] * widths), _edges(room[flag_levels])
     entries, kept = np.zeros((2, columns.levels), np.int64)
@@ -125,17 +125,17 @@ class ArrayMaker(NamedTuple):
 
     def _words(self, node: Node, count: int) -> NDArray[np.int64]:
         start = int(self.stored.slots[node.slot])
-        return self.stored.words[start : start + count * WORDS[node.form]]
+        return self.stored.words[start : start + count * node.width]
 
     def _scalar(self, node: Node, count: int, bitmap: Any) -> ArrowArray:
         """Return the array of a type that contains no other types."""
         if pa.types.is_null(node.arrow):
             return pa.nulls(count)
-        if node.form is Form.NOTHING:  # a fixed type of size 0
+        if not node.width:  # a fixed type of size 0
             offsets = pa.py_buffer(np.zeros(count + 1, np.int32).data)
             return made(node.arrow, count, [bitmap, offsets, pa.py_buffer(b"")])
         words = self._words(node, count)
-        if node.form is Form.RANGE:
+        if node.width == 2 and not pa.types.is_decimal(node.arrow):
             ranges = words.reshape(-1, 2)
             if node.of.logical is Logical.UUID and node.of.kind is Kind.FIXED:
                 return _uuids(ranges[:, 0], self.data, bitmap)
@@ -148,7 +148,7 @@ class ArrayMaker(NamedTuple):
             return symbols.take(cast("Any", indices))
         if node.of.kind is Kind.BOOLEAN:
             content = np.packbits(words.astype(np.bool_), bitorder="little")
-        elif node.form is Form.NUMBER and node.arrow.bit_width == 32:
+        elif node.arrow.bit_width == 32:
             content = words.astype(np.int32).view(np.uint8)
         else:
             content = words.copy().view(np.uint8)

@@ -18,7 +18,6 @@ than `_MOST_NODES` would be written out are cut at fewer recursions and levels.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import NamedTuple
 
 import numpy as np
@@ -59,26 +58,6 @@ _LOGICAL: Mapping[Logical, pa.DataType] = {
 }
 
 
-class Form(Enum):
-    """Forms in which the kernel stores the values of a column, in words of 64 bits."""
-
-    NOTHING = auto()  # no entry, as for structs and for types with one value
-    NUMBER = auto()  # a number, or the bits of a float
-    RANGE = auto()  # start and length of bytes in the data
-    DECIMAL = auto()  # two words: the lower and the upper one
-    COUNT = auto()  # number of items of a list or a map
-
-
-WORDS: Mapping[Form, int] = {
-    Form.NOTHING: 0,
-    Form.NUMBER: 1,
-    Form.RANGE: 2,
-    Form.DECIMAL: 2,
-    Form.COUNT: 1,
-}
-"""Number of words in an entry."""
-
-
 @dataclass(slots=True, eq=False)
 class Node:
     """A type at one place of the tree.
@@ -86,7 +65,9 @@ class Node:
     Attributes:
         of: the Avro type; of `[null, T]` and `[T]`, T.
         arrow: its Arrow type.
-        form: how its entries are stored.
+        width: number of words of 64 bits in an entry: 0 if nothing is stored, as for structs and for
+            types with one value; 1 for a number, the bits of a float, or how many items a list has;
+            2 for the start and the length of bytes in the data, or the two words of a decimal.
         level: number of the list, 0 for none, whose items have an entry each.
         slot: number of its stored entries; -1 if nothing is stored.
         flags: number of its validity bytes; -1 if an entry is never null.
@@ -99,7 +80,7 @@ class Node:
 
     of: AvroType
     arrow: pa.DataType
-    form: Form = Form.NOTHING
+    width: int = 0
     level: int = 0
     slot: int = -1
     flags: int = -1
@@ -114,20 +95,20 @@ class Columns(NamedTuple):
 
     Attributes:
         top: the node of whole values.
-        slots: level and form of each slot.
+        slots: level and width of each slot.
         flags: level of each column of validity bytes.
         levels: number of levels.
     """
 
     top: Node
-    slots: list[tuple[int, Form]]
+    slots: list[tuple[int, int]]
     flags: list[int]
     levels: int
 
     def bytes_of(self, totals: NDArray[np.int64]) -> int:
         """Return the memory for the entries of all slots; `totals` has their number by level."""
         entries: list[int] = totals.tolist()
-        words = sum(entries[level] * WORDS[form] for level, form in self.slots)
+        words = sum(entries[level] * width for level, width in self.slots)
         return 8 * words + sum(entries[level] for level in self.flags)
 
 
@@ -172,7 +153,7 @@ class _Builder:
     most_levels: int
     left: int | None
     path: list[AvroType] = field(default_factory=list)
-    slots: list[tuple[int, Form]] = field(default_factory=list)
+    slots: list[tuple[int, int]] = field(default_factory=list)
     flags: list[int] = field(default_factory=list)
     levels: int = 1
 
@@ -195,7 +176,7 @@ class _Builder:
                 return self._record(of, level, depth)
             case Kind.ARRAY | Kind.MAP:
                 return self._list(of, level, depth)
-        return self._stored(Node(of, scalar_type(of), level=level), _scalar_form(of))
+        return self._stored(Node(of, scalar_type(of), level=level), _width(of))
 
     def _is_inside_itself(self, of: AvroType) -> bool:
         """Return whether a type, or its direct content, is a record nested too often in itself."""
@@ -203,12 +184,12 @@ class _Builder:
             return self.path.count(of) >= self.recursions
         return any(self._is_inside_itself(branch) for branch in of.branches)
 
-    def _stored(self, node: Node, form: Form) -> Node:
+    def _stored(self, node: Node, width: int) -> Node:
         """Reserve a slot for the entries of a node."""
-        node.form = form
-        if form is not Form.NOTHING:
+        node.width = width
+        if width:
             node.slot = len(self.slots)
-            self.slots.append((node.level, form))
+            self.slots.append((node.level, width))
         return node
 
     def _flagged(self, node: Node) -> Node:
@@ -221,7 +202,7 @@ class _Builder:
         """Return a node with JSON text instead of a type; a value without bytes needs no text."""
         if of.is_empty:
             return Node(of, pa.null(), level=level)
-        return self._stored(Node(of, pa.string(), level=level, is_json=True), Form.RANGE)
+        return self._stored(Node(of, pa.string(), level=level, is_json=True), 2)
 
     def _union(self, of: AvroType, level: int, depth: int) -> Node:
         inner = [branch for branch in of.branches if branch.kind is not Kind.NULL]
@@ -247,14 +228,14 @@ class _Builder:
         return Node(of, _struct(names, fields), level=level, children=fields)
 
     def _list(self, of: AvroType, level: int, depth: int) -> Node:
-        node = self._stored(Node(of, pa.null(), level=level), Form.COUNT)
+        node = self._stored(Node(of, pa.null(), level=level), 1)
         node.item_level = self.levels
         self.levels += 1
         item = self.node(of.branches[0], node.item_level, depth + 1)
         if of.kind is Kind.ARRAY:
             node.children, node.arrow = (item,), pa.list_(item.arrow)
         else:
-            key = self._stored(Node(KEY, pa.string(), level=node.item_level), Form.RANGE)
+            key = self._stored(Node(KEY, pa.string(), level=node.item_level), 2)
             node.children, node.arrow = (key, item), pa.map_(pa.string(), item.arrow)
         return node
 
@@ -270,14 +251,11 @@ def scalar_type(of: AvroType) -> pa.DataType:
     return (of.logical and _LOGICAL.get(of.logical)) or _PLAIN[of.kind]
 
 
-def _scalar_form(of: AvroType) -> Form:
-    """Return how values of a type that contains no others are stored."""
+def _width(of: AvroType) -> int:
+    """Return the number of words in an entry of a type that contains no others."""
     if of.is_empty:
-        return Form.NOTHING
-    if checked_digits(of):
-        return Form.DECIMAL
-    is_range = of.kind in (Kind.STRING, Kind.BYTES, Kind.FIXED)
-    return Form.RANGE if is_range else Form.NUMBER
+        return 0
+    return 2 if of.kind in (Kind.STRING, Kind.BYTES, Kind.FIXED) else 1
 
 
 def _has_parts(of: AvroType) -> bool:

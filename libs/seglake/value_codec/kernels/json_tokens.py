@@ -179,20 +179,11 @@ def put_character(out: Array, at: Int, code: Int) -> Int:
     if code < 0x80:
         out[at] = code
         return at + 1
-    if code < 0x800:
-        out[at] = 0xC0 | (code >> 6)
-        out[at + 1] = 0x80 | (code & 0x3F)
-        return at + 2
-    if code < 0x10000:
-        out[at] = 0xE0 | (code >> 12)
-        out[at + 1] = 0x80 | ((code >> 6) & 0x3F)
-        out[at + 2] = 0x80 | (code & 0x3F)
-        return at + 3
-    out[at] = 0xF0 | (code >> 18)
-    out[at + 1] = 0x80 | ((code >> 12) & 0x3F)
-    out[at + 2] = 0x80 | ((code >> 6) & 0x3F)
-    out[at + 3] = 0x80 | (code & 0x3F)
-    return at + 4
+    more = np.int64(1) + (code >= 0x800) + (code >= 0x10000)
+    out[at] = (0xFF00 >> (more + 1)) & 0xFF | (code >> (6 * more))
+    for index in range(more):
+        out[at + 1 + index] = 0x80 | ((code >> (6 * (more - 1 - index))) & 0x3F)
+    return at + 1 + more
 
 
 @inlined

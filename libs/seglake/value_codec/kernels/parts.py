@@ -56,27 +56,17 @@ def block(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
 def after_character(data: Array, p: Int, stop: Int) -> Int:
     """Return the index after a character of several bytes, or -1 if it is no UTF-8."""
     first = np.int64(data[p])
-    least, greatest, more = np.int64(0x80), np.int64(0xBF), np.int64(1)
-    if first < 0xC2 or first > 0xF4:
+    more = np.int64(1) + (first >= 0xE0) + (first >= 0xF0)
+    if first < 0xC2 or first > 0xF4 or more > stop - p - 1:
         return np.int64(-1)
-    if first >= 0xE0 and first < 0xF0:
-        more = np.int64(2)
-        if first == 0xE0:
-            least = np.int64(0xA0)
-        elif first == 0xED:
-            greatest = np.int64(0x9F)
-    elif first >= 0xF0:
-        more = np.int64(3)
-        if first == 0xF0:
-            least = np.int64(0x90)
-        elif first == 0xF4:
-            greatest = np.int64(0x8F)
-    if more > stop - p - 1 or data[p + 1] < least or data[p + 1] > greatest:
-        return np.int64(-1)
-    for index in range(p + 2, p + 1 + more):
+    code = first & (0x3F >> more)
+    for index in range(p + 1, p + 1 + more):
         if data[index] & 0xC0 != 0x80:
             return np.int64(-1)
-    return p + 1 + more
+        code = (code << 6) | (np.int64(data[index]) & 0x3F)
+    is_overlong = more > 1 and code >> (5 * more + 1) == 0
+    is_surrogate = code >> 11 == 0x1B
+    return np.int64(-1) if is_overlong or is_surrogate or code > 0x10FFFF else p + 1 + more
 
 
 @inlined
