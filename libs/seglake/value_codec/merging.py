@@ -113,36 +113,15 @@ def merged(
     >>> found.type
     StructType(struct<value: int32, value__string: string>)
     """
-    is_wrapped = not all(_types.is_struct(t) or _types.is_null(t) for _, t in types)
-    is_wrapped |= all(_types.is_null(t) for _, t in types)
-    sources = {
-        number: pa.struct([(VALUE, each.type)]) if is_wrapped else each.type
-        for number, each in enumerate(types)
-        if is_wrapped or not _types.is_null(each.type)
-    }
-    if is_wrapped and all(_types.is_null(t) for _, t in types):
-        sources = {number: pa.struct([(VALUE, pa.string())]) for number in sources}
+    are_null = all(_types.is_null(t) for _, t in types)
+    is_wrapped = are_null or not all(_types.is_struct(t) or _types.is_null(t) for _, t in types)
+    sources = {n: each.type for n, each in enumerate(types) if not _types.is_null(each.type)}
+    if is_wrapped:
+        whole = [pa.string() if are_null else each.type for each in types]
+        sources = {number: pa.struct([(VALUE, each)]) for number, each in enumerate(whole)}
     root = _struct(sources, there, reserved)
-    columns = tuple(
-        MergedColumn(
-            field.path,
-            field.column,
-            field.node.type,
-            "" if first is None else types[first].name,
-            field.is_apart,
-        )
-        for field, first in root.fields_within((), ())
-    )
+    columns = tuple(root.columns_within((), (), [name for name, _ in types]))
     return MergedType(cast("pa.StructType", root.type), columns, is_wrapped, root)
-
-
-class _Placed(NamedTuple):
-    """Field of a merged type, with its path in the schemas and in the table."""
-
-    path: tuple[str, ...]
-    column: tuple[str, ...]
-    node: "_Node"
-    is_apart: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,62 +130,54 @@ class _Node:
 
     Attributes:
         type: stored type.
-        conformed: converts the array of a type, given by its number, to the stored type.
+        convert: converts the array of a type, given by its number, to the stored type.
         parts: fields of a struct, or the parts of a list or a map.
     """
 
     type: pa.DataType
-    conformed: Callable[[Any, int], ArrowArray]
-    parts: tuple["_Field | _Part", ...] = ()
+    convert: Callable[[Any, int], ArrowArray]
+    parts: tuple["_Part", ...] = ()
 
-    def fields_within(
-        self, path: tuple[str, ...], column: tuple[str, ...]
-    ) -> Iterator[tuple[_Placed, int | None]]:
-        """Yield the fields at every depth, each with the number of the first type that has it."""
+    def conformed(self, values: ArrowArray, number: int) -> ArrowArray:
+        """Return the array of a type, given by its number, as the stored type."""
+        if _types.is_null(values.type):
+            return nulls(len(values), self.type)
+        return self.convert(values, number)
+
+    def columns_within(
+        self, path: tuple[str, ...], column: tuple[str, ...], schemas: Sequence[str]
+    ) -> Iterator[MergedColumn]:
+        """Yield the fields at every depth."""
         for part in self.parts:
             inner = (*path, part.source or PRESENT), (*column, part.name)
-            if isinstance(part, _Field):
-                first = min(part.numbers, default=None)
-                yield _Placed(*inner, part.node, part.is_apart), first
-            yield from part.node.fields_within(*inner)
+            if part.numbers is not None:
+                first = schemas[min(part.numbers)] if part.numbers else ""
+                yield MergedColumn(*inner, part.node.type, first, part.is_apart)
+            yield from part.node.columns_within(*inner, schemas)
 
 
 class _Part(NamedTuple):
-    """Item type of a list or map, as a part of a merged type."""
-
-    source: str
-    name: str
-    node: _Node
-
-
-class _Field(NamedTuple):
-    """Field of a merged struct.
+    """Field of a merged struct, or a part of a list or map.
 
     Attributes:
         source: name in the schemas; None for PRESENT.
-        array: name in the arrays of values.
         name: name in the table.
         node: its type.
-        numbers: numbers of the types that have it.
+        array: name in the arrays of values.
+        numbers: numbers of the types that have the field; None for a part of a list or map.
         is_apart: whether its type could not be promoted to an earlier one.
     """
 
     source: str | None
-    array: str
     name: str
     node: _Node
-    numbers: frozenset[int]
-    is_apart: bool
-
-
-def _node(group: TypeGroup) -> _Node:
-    """Return the type to which a group's types are promoted, as a node of the merged tree."""
-    there = None if group.there is None else group.there.type
-    return _node_of(group.types, group.known, there)
+    array: str = ""
+    numbers: frozenset[int] | None = None
+    is_apart: bool = False
 
 
 # Any: pyarrow's stubs have no types with parts.
-def _node_of(types: Mapping[int, Any], known: Any, there: Any) -> _Node:
+def _node(types: Mapping[int, Any], known: Any, there: Any) -> _Node:
     """Return the merge of types, as a node of the merged tree.
 
     Args:
@@ -232,14 +203,7 @@ def _node_of(types: Mapping[int, Any], known: Any, there: Any) -> _Node:
 def _item(sources: Mapping[int, Any], known: Any, there: Any) -> _Node:
     """Return the merged type of a required part; a part with only nulls is stored as strings."""
     typed = {number: each for number, each in sources.items() if not _types.is_null(each)}
-    node = _node_of(typed, pa.string() if _types.is_null(known) else known, there)
-
-    def conformed(values: Any, number: int) -> ArrowArray:
-        if _types.is_null(values.type):
-            return nulls(len(values), node.type)
-        return node.conformed(values, number)
-
-    return _Node(node.type, conformed, node.parts)
+    return _node(typed, pa.string() if _types.is_null(known) else known, there)
 
 
 def _struct(
@@ -255,25 +219,25 @@ def _struct(
     names = ColumnNames([*reserved, *(column.name for column in there)])
     fields, columns = [], []
     for name, array, each, is_apart in _placed_groups(group, there):
-        node = _node(each)
+        node = _node(each.types, each.known, None if each.there is None else each.there.type)
         wish = f"{array}__{type_name(node.type)}" if is_apart else array
         legal = names.add(wish) if each.there is None else each.there.name
-        fields.append(_Field(name, array, legal, node, frozenset(each.types), is_apart))
+        fields.append(_Part(name, legal, node, array, frozenset(each.types), is_apart))
         columns.append(column_of_field(legal, node.type, name, each.known))
     empty = [n for n, s in group.items() if all(_types.is_null(f.type) for f in _fields(s))]
     presence = next((column for column in there if is_presence(column)), None)
     if empty or presence is not None:
         node = _Node(pa.bool_(), lambda values, _: values)
         legal = names.add(PRESENT) if presence is None else presence.name
-        fields.append(_Field(None, "", legal, node, frozenset(empty), is_apart=False))
+        fields.append(_Part(None, legal, node, numbers=frozenset(empty)))
         columns.append(presence_column(legal))
     arrow = pa.struct(columns)
 
-    def conformed(values: Any, number: int) -> ArrowArray:
+    def convert(values: Any, number: int) -> ArrowArray:
         children = [_child(values, field, number) for field in fields]
         return made(arrow, len(values), [_bitmap(values)], children)
 
-    return _Node(arrow, conformed, tuple(fields))
+    return _Node(arrow, convert, tuple(fields))
 
 
 def _placed_groups(
@@ -314,10 +278,10 @@ def _fields(arrow: pa.DataType) -> "list[pa.Field[Any]]":
 
 
 # Any: pyarrow's stubs have no methods of the arrays of one type.
-def _child(values: Any, field: _Field, number: int) -> ArrowArray:
+def _child(values: Any, field: _Part, number: int) -> ArrowArray:
     """Return a struct's field as an array."""
     count = len(values)
-    if number not in field.numbers:
+    if field.numbers is None or number not in field.numbers:
         return nulls(count, field.node.type)
     if field.source is None:
         return pa.array(np.ones(count, np.bool_))
@@ -329,11 +293,11 @@ def _list(item: _Node) -> _Node:
     """Return the merged type of several lists."""
     arrow = pa.list_(item.type)
 
-    def conformed(values: Any, number: int) -> ArrowArray:
+    def convert(values: Any, number: int) -> ArrowArray:
         inner = item.conformed(values.values, number)
         return made(arrow, len(values), [_bitmap(values), _offsets(values)], [inner])
 
-    return _Node(arrow, conformed, (_Part("element", "element", item),))
+    return _Node(arrow, convert, (_Part("element", "element", item),))
 
 
 def _map(key: _Node, item: _Node) -> _Node:
@@ -341,12 +305,12 @@ def _map(key: _Node, item: _Node) -> _Node:
     arrow = pa.map_(key.type, item.type)
     entries = pa.struct([arrow.key_field, arrow.item_field])
 
-    def conformed(values: Any, number: int) -> ArrowArray:
+    def convert(values: Any, number: int) -> ArrowArray:
         inner = [key.conformed(values.keys, number), item.conformed(values.items, number)]
         pairs = made(entries, len(inner[0]), [None], inner)
         return made(arrow, len(values), [_bitmap(values), _offsets(values)], [pairs])
 
-    return _Node(arrow, conformed, (_Part("key", "key", key), _Part("value", "value", item)))
+    return _Node(arrow, convert, (_Part("key", "key", key), _Part("value", "value", item)))
 
 
 def _bitmap(values: ArrowArray) -> pa.Buffer | None:

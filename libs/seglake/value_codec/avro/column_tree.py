@@ -65,9 +65,9 @@ class Node:
     Attributes:
         of: the Avro type; of `[null, T]` and `[T]`, T.
         arrow: its Arrow type.
-        width: number of words of 64 bits in an entry: 0 if nothing is stored, as for structs and for
-            types with one value; 1 for a number, the bits of a float, or how many items a list has;
-            2 for the start and the length of bytes in the data, or the two words of a decimal.
+        width: number of words of 64 bits in an entry: 0 for structs and for types with one value;
+            1 for a number, the bits of a float, or how many items a list has; 2 for the start and
+            the length of bytes in the data, or for a decimal.
         level: number of the list, 0 for none, whose items have an entry each.
         slot: number of its stored entries; -1 if nothing is stored.
         flags: number of its validity bytes; -1 if an entry is never null.
