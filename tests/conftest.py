@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 
 from support.failures import OneScreen
-from support.quick_spark import make_quick, quick_java, quick_spark, write_defaults
+from support.quick_spark import quick_environment, quick_spark
 from support.spread import arranged, mark_further_cases, started_for
 from support.time_spent import TimeSpent
 from support.walk_tables import WalkTables
@@ -122,12 +122,9 @@ def _quick_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Make each Spark that a test starts on its own a quick one, unless it says otherwise."""
     started = started_for(request.node)
     if started not in (None, "spark", "browser", "image"):
-        make_quick()
         folder = request.getfixturevalue("tmp_path_factory").mktemp("spark-conf")
-        write_defaults(folder, is_ours=started != "versions")
-        monkeypatch.setenv("SPARK_CONF_DIR", str(folder))
-        # A command sets Java options of its own, which replace those of the file.
-        monkeypatch.setenv("SPARK_SUBMIT_OPTS", quick_java())
+        for name, value in quick_environment(folder, is_ours=started != "versions").items():
+            monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])

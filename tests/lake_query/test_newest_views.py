@@ -42,6 +42,15 @@ def asked(request: pytest.FixtureRequest) -> Asked:
     return answer
 
 
+# Spark is given the same text. That it runs shows a view of decoded keys and one of a captured
+# table.
+_SPARK_IS_MATRIX = pytest.mark.parametrize(
+    "asked",
+    ["duckdb", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.matrix])],
+    indirect=True,
+)
+
+
 # --- decoded keys ---------------------------------------------------------------------------------
 
 
@@ -68,11 +77,7 @@ def test_a_key_of_two_schema_ids_has_two_rows_of_bytes_and_one_decoded_row(
     assert asked(lake, query) == [{"_key": 7, "_offset": 1, "value": 2}]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    ["duckdb", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.matrix])],
-    indirect=True,
-)
+@_SPARK_IS_MATRIX
 def test_newest_rows_of_all_forms_are_those_of_the_oracle(tmp_path: Path, asked: Asked) -> None:
     lake = typed_lake(tmp_path / "lake", "*", "_schemas")
     decoded(lake)
@@ -140,6 +145,7 @@ def envelope(op: str, number: int, name: str | None = None) -> Pair:
     return None if op == "t" else json.dumps(key).encode(), json.dumps(value).encode()
 
 
+@_SPARK_IS_MATRIX
 def test_snapshots_deletions_tombstones_and_truncations_count(tmp_path: Path, asked: Asked) -> None:
     lake, query = tmp_path / "lake", "SELECT id, name, _op FROM newest_unwrapped_typed_rows"
     log = [envelope("r", 1, "a"), envelope("r", 2, "b"), envelope("c", 3, "c")]
@@ -191,6 +197,7 @@ def _captured(changes: Iterable[avro.Change]) -> dict[int, Json]:
     return rows
 
 
+@_SPARK_IS_MATRIX
 def test_a_table_captured_in_avro_has_its_rows_also_after_its_schemas_have_changed(
     tmp_path: Path, asked: Asked
 ) -> None:

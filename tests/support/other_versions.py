@@ -207,7 +207,9 @@ def _made(
     if not (ready.exists() and ready.read_text("utf-8") == asked):
         subprocess.run([base, "-m", "venv", "--clear", str(folder)], check=True)
         for wanted in (["setuptools", "wheel"], *installs):
-            pip = [*by, str(python)] if by else [str(python), "-m", "pip", "install"]
+            # Python compiles what it imports, as in the Makefile.
+            pip = [str(python), "-m", "pip", "install", "--no-compile"]
+            pip = [*by, str(python)] if by else pip
             stored = {"DIST_EXTRA_CONFIG": str(_STORED)}  # a wheel to unpack at once
             subprocess.run([*pip, "--quiet", *wanted], check=True, env=_environment() | stored)
         ready.write_text(asked, "utf-8")
