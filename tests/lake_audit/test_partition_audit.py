@@ -18,12 +18,13 @@ def test_windows_leave_ranges_that_are_called_skipped(tmp_path: Path) -> None:
     for start, stop in ((20, 40), (60, 80)):
         window = {"from_timestamp": _time(start), "to_timestamp": _time(stop)}
         ingested(data, lake, select=window)
-    (found,) = audited(lake).partitions
+    audit = audited(lake)
+    (found,) = audit.partitions
     assert found.covered == ((20, 40), (60, 80))
     assert found.not_covered == ((0, 20), (40, 60))
     assert found.left is not None
     assert found.left[:2] == (80, 100)
-    assert_agrees(lake)
+    assert_agrees(audit, lake)
 
 
 def _time(offset: int) -> datetime:

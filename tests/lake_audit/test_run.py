@@ -75,24 +75,24 @@ def _assert_equals_disks(
 def test_every_offset_of_a_broker_s_disk_is_explained(
     copy: DiskCopy, conversions: Conversions
 ) -> None:
-    lake = conversions.of_copy(copy).lake
-    found = audited(lake)
+    made = conversions.of_copy(copy)
+    lake, found = made.lake, made.audit
     assert (kinds(found), found.problems, found.notes, found.exit_code) == (set(), (), (), 0)
-    assert_agrees(lake)
+    assert_agrees(found, lake)
     _assert_equals_disks(copy.disks, lake)
 
 
 @pytest.mark.parametrize("name", _SOME_DAMAGED)
 def test_damage_is_explained_unless_it_left_no_trace(name: str, conversions: Conversions) -> None:
-    lake = conversions.of_damaged(name).lake
-    found = audited(lake)
+    made = conversions.of_damaged(name)
+    lake, found = made.lake, made.audit
     is_lost = name in _LOST_WITHOUT_TRACE
     is_cut_off = name.startswith("truncated_") and corrupt_outcome(name).is_more_left
     assert kinds(found) == ({"missing"} if is_lost else set())
     has_bad_files = name.startswith("checkpoints_garbage")
     assert found.exit_code == (3 if is_lost or is_cut_off or has_bad_files else 0)
     assert any("not on disk" in problem for problem in found.problems) == is_cut_off
-    assert_agrees(lake)
+    assert_agrees(found, lake)
     case = corrupt_case(name)
     doubled = sum(map(len, case.duplicated_offsets))
     _assert_equals_disks(case.log_dir, lake, doubled=doubled, has_bad_files=has_bad_files)
@@ -106,7 +106,7 @@ def test_a_lake_of_many_runs_adds_up(tmp_path: Path) -> None:
         found = audited(lake)
         assert (kinds(found), found.exit_code) == (set(), 0)
     assert [partition.covered for partition in found.partitions] == [((0, 40),), ((0, 80),)]
-    assert_agrees(lake)
+    assert_agrees(found, lake)
 
 
 def test_a_topic_made_again_is_audited_under_each_id(tmp_path: Path) -> None:

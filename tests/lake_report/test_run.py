@@ -8,8 +8,8 @@ from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake.errors import NotALakeError
 from seglake.pipelines.lake_report.model import Level, OffsetState
-from support.audits import audited
-from support.conversions import DAMAGED_COPIES, DISK_COPIES, Conversions, DiskCopy
+from support.cases import cases, shared
+from support.conversions import DAMAGED_COPIES, DISK_COPIES, Conversion, Conversions, DiskCopy
 from support.elected_logs import write_elected
 from support.lakes import ingested, read_table, retaken
 from support.reports import by_name, reported
@@ -21,11 +21,10 @@ _SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
 _CAUSES = tuple(GapCause)
 
 
-def _same_as_the_audit(lake: Path) -> None:
+def _same_as_the_audit(made: Conversion) -> None:
     """Compare sums: both ask the tables that proof.sql derives, each with queries of its own."""
-    report, audit = reported(lake), audited(lake)
-    found = {(each.source_id, each.key): each for each in report.partitions}
-    for partition in audit.partitions:
+    found = {(each.source_id, each.key): each for each in made.report.partitions}
+    for partition in made.audit.partitions:
         source_id, key = partition.partition
         each = found[source_id, key]
         gaps = {str(cause): count.offsets for cause, count in partition.gaps.items()}
@@ -41,20 +40,25 @@ def _same_as_the_audit(lake: Path) -> None:
 
 @pytest.mark.parametrize(
     "copy",
-    [copy for copy in DISK_COPIES if copy.is_telling and copy.scenario[:2] in {"05", "07", "12"}],
-    ids="-".join,
+    shared(
+        cases(
+            [c for c in DISK_COPIES if c.is_telling and c.scenario[:2] in {"05", "07", "12"}],
+            telling=lambda copy: True,
+            name="-".join,
+        )
+    ),
 )
 def test_report_counts_what_the_audit_does_of_brokers_disks(
     copy: DiskCopy, conversions: Conversions
 ) -> None:
-    _same_as_the_audit(conversions.of_copy(copy).lake)
+    _same_as_the_audit(conversions.of_copy(copy))
 
 
 @pytest.mark.parametrize("name", DAMAGED_COPIES)
 def test_report_counts_what_the_audit_does_of_damaged_disks(
     name: str, conversions: Conversions
 ) -> None:
-    _same_as_the_audit(conversions.of_damaged(name).lake)
+    _same_as_the_audit(conversions.of_damaged(name))
 
 
 def test_report_counts_what_the_views_do_of_a_wide_lake(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import pytest
 from seglake.findings.loss_causes import Loss, NoLoss
 from seglake.findings.recovery import PartitionRecovery, Recovery
 from support import broker_disks
-from support.audits import audited
 from support.broker_disks import PartitionFacts
 from support.cases import cases, shared
 from support.conversions import DAMAGED_COPIES, DISK_COPIES, Conversions, DiskCopy
@@ -15,7 +14,6 @@ from support.converted import KNOWN_BOUNDS, LOCAL_STARTS, Log
 from support.corrupt_cases import CorruptCase
 from support.corrupt_outcomes import corrupt_outcome
 from support.oracle import Isolation, expected_records
-from support.reports import reported
 
 _COPIES = shared(cases(DISK_COPIES, telling=lambda copy: copy.is_telling, name="-".join))
 
@@ -49,7 +47,7 @@ def _bound(copy: DiskCopy, facts: PartitionFacts) -> int:
 def test_figures_are_those_of_the_consumer_of_every_disk(
     copy: DiskCopy, conversions: Conversions
 ) -> None:
-    found = _by_name(reported(conversions.of_copy(copy).lake).recovery)
+    found = _by_name(conversions.of_copy(copy).report.recovery)
     for facts in broker_disks.partitions(copy.scenario, copy.copy):
         name = f"{facts.topic}-{facts.partition}"
         log, each = Log(copy.scenario, copy.copy, facts.topic, facts.partition), found[name]
@@ -72,7 +70,7 @@ def test_figures_are_those_of_the_manifest_of_every_damaged_disk(
     name: str, conversions: Conversions
 ) -> None:
     outcome = corrupt_outcome(name)
-    (found,) = reported(conversions.of_damaged(name).lake).recovery.partitions
+    (found,) = conversions.of_damaged(name).report.recovery.partitions
     gaps: Counter[str] = Counter()
     for gap in outcome.gaps:
         gaps[gap.cause] += gap.next_offset - gap.start_offset
@@ -92,8 +90,8 @@ def test_figures_are_those_of_the_manifest_of_every_damaged_disk(
 @pytest.mark.parametrize("copy", _COPIES)
 def test_ingest_audit_and_report_say_the_same(copy: DiskCopy, conversions: Conversions) -> None:
     made = conversions.of_copy(copy)
-    report = reported(made.lake).recovery.to_mapping()
-    assert audited(made.lake).recovery.to_mapping() == report
+    report = made.report.recovery.to_mapping()
+    assert made.audit.recovery.to_mapping() == report
     assert made.summary.recovery.to_mapping() == report
 
 
@@ -102,13 +100,13 @@ def test_ingest_audit_and_report_say_the_same_of_damaged_disks(
     name: str, conversions: Conversions
 ) -> None:
     made = conversions.of_damaged(name)
-    report = reported(made.lake).recovery.to_mapping()
-    assert audited(made.lake).recovery.to_mapping() == report
+    report = made.report.recovery.to_mapping()
+    assert made.audit.recovery.to_mapping() == report
     assert made.summary.recovery.to_mapping() == report
 
 
 def test_padding_is_neither_lost_nor_waited_for(conversions: Conversions) -> None:
     made = conversions.of_damaged("zero_tail__v2-none")
-    (partition,) = reported(made.lake).partitions
+    (partition,) = made.report.partitions
     assert (partition.findings, partition.recovery.lost) == ((), {})
     assert all("padding" in note for note in made.summary.notes)

@@ -1,6 +1,7 @@
 """Ends of logs: what a writer may have left unfinished, and what is something else."""
 
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -19,10 +20,11 @@ from support.encoder import (
     message,
     record_batch,
     wrapper,
+    write_checkpoint,
     write_log_dir,
 )
 from support.found import NOT_INGESTED_YET
-from support.lakes import ingested, read_table, replayed
+from support.lakes import Row, ingested, read_table, replayed
 from support.made_logs import made_batches, write_over
 from support.taken import gaps_taken, offsets_taken
 
@@ -42,27 +44,28 @@ def _flipped(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
+# By the topic that ends so: one disk has them all.
 _GARBAGE = {
-    "random bytes": _RANDOM.randbytes(5000),
-    "one byte": b"\x01",
-    "a text": b"# a text that is named like a segment\n" * 40,
-    "zeros, then a text": bytes(4096) + b"a text",
-    "a batch of an offset that came before": made_batches("orders", 0, range(5, 10))[0].data[:-1],
-    "magic 2, huge": _headed(1 << 30, 2),
-    "magic 1, huge": _headed(1 << 30, 1),
-    "magic 0, huge": _headed(1 << 30, 0),
-    "longer than a segment": _NEXT[:8] + b"\x7f\xff\xff\xff" + _NEXT[12:40],
-    "more records than offsets": _NEXT[:57] + b"\x00\x00\x00\x09" + _NEXT[61:-1],
-    "unflushed, then random bytes": _flipped(_NEXT) + _RANDOM.randbytes(500),
+    "random-bytes": _RANDOM.randbytes(5000),
+    "one-byte": b"\x01",
+    "a-text": b"# a text that is named like a segment\n" * 40,
+    "zeros-then-a-text": bytes(4096) + b"a text",
+    "a-batch-of-an-offset-that-came-before": made_batches("orders", 0, range(5, 10))[0].data[:-1],
+    "magic-2-huge": _headed(1 << 30, 2),
+    "magic-1-huge": _headed(1 << 30, 1),
+    "magic-0-huge": _headed(1 << 30, 0),
+    "longer-than-a-segment": _NEXT[:8] + b"\x7f\xff\xff\xff" + _NEXT[12:40],
+    "more-records-than-offsets": _NEXT[:57] + b"\x00\x00\x00\x09" + _NEXT[61:-1],
+    "unflushed-then-random-bytes": _flipped(_NEXT) + _RANDOM.randbytes(500),
 }
 _UNFINISHED = {
-    "an offset": _NEXT[:8],
-    "a header": _NEXT[:61],
+    "an-offset": _NEXT[:8],
+    "a-header": _NEXT[:61],
     "torn": _NEXT[:-1],
     "unflushed": _flipped(_NEXT),
-    "unflushed, then torn": _flipped(_NEXT) + _THIRD[:-9],
-    "unflushed, then zeros": _flipped(_NEXT) + bytes(4096),
-    "an old message, torn": message(10, Record(b"k", b"value"), 1).data[:-1],
+    "unflushed-then-torn": _flipped(_NEXT) + _THIRD[:-9],
+    "unflushed-then-zeros": _flipped(_NEXT) + bytes(4096),
+    "an-old-message-torn": message(10, Record(b"k", b"value"), 1).data[:-1],
 }
 
 
@@ -78,26 +81,62 @@ def _disk(
     return folder
 
 
-def _quarantined(lake: Path) -> bytes:
-    rows = [row for row in read_table(lake, "quarantine") if row["resolution"] is None]
-    return b"".join(row["raw"] for row in sorted(rows, key=lambda row: row["position"]))
+def _disk_of(folder: Path, ends: Mapping[str, bytes], watermark: int | None = 10) -> Path:
+    """A log dir with a topic for each end; without a watermark, no checkpoint names one."""
+    end = watermark or 0
+    partitions = [
+        Partition(topic, 0, [Segment(0, _SOUND, tail)], high_watermark=end, recovery_point=end)
+        for topic, tail in ends.items()
+    ]
+    write_over(folder, partitions)
+    if watermark is None:
+        (folder / "replication-offset-checkpoint").unlink()
+    return folder
+
+
+def _by_topic(lake: Path, table: str) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in read_table(lake, table):
+        found.setdefault(row["topic"], []).append(row)
+    return found
+
+
+def _offsets(lake: Path) -> dict[str, list[int]]:
+    """Offsets of each topic, sorted, doubles kept."""
+    rows = _by_topic(lake, "records").items()
+    return {topic: sorted(row["offset"] for row in own) for topic, own in rows}
+
+
+def _gaps(lake: Path) -> dict[str, list[tuple[int, int, str]]]:
+    rows = _by_topic(lake, "gaps").items()
+    return {
+        topic: sorted((row["start_offset"], row["next_offset"], row["cause"]) for row in own)
+        for topic, own in rows
+    }
+
+
+def _quarantined(lake: Path) -> dict[str, bytes]:
+    """What is quarantined of each topic and was not resolved."""
+    found: dict[str, bytes] = {}
+    for row in sorted(read_table(lake, "quarantine"), key=lambda row: row["position"]):
+        if row["resolution"] is None:
+            found[row["topic"]] = found.get(row["topic"], b"") + row["raw"]
+    return found
 
 
 @pytest.mark.parametrize("watermark", [10, None])
-@pytest.mark.parametrize("garbage", _GARBAGE.values(), ids=_GARBAGE.keys())
-def test_what_no_writer_left_is_damage(
-    tmp_path: Path, lake: Path, garbage: bytes, watermark: int | None
-) -> None:
-    disk = _disk(tmp_path / "disk", (0, _SOUND, garbage), watermark=watermark)
+def test_what_no_writer_left_is_damage(tmp_path: Path, lake: Path, watermark: int | None) -> None:
+    disk = _disk_of(tmp_path / "disk", _GARBAGE, watermark=watermark)
     summary = ingested(disk, lake)
-    assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(10)])
-    assert _quarantined(lake) == garbage
+    assert (summary.exit_code, {*summary.damaged}) == (3, {f"{topic}-0" for topic in _GARBAGE})
+    assert _offsets(lake) == {topic: [*range(10)] for topic in _GARBAGE}
+    assert _quarantined(lake) == _GARBAGE
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
     assert summary.findings.of(*NOT_INGESTED_YET) == []
     again = ingested(disk, lake)
-    assert (again.exit_code, _quarantined(lake)) == (0, garbage)
+    assert (again.exit_code, _quarantined(lake)) == (0, _GARBAGE)
     assert ingested(disk, lake, read=_LOG_END).exit_code == 0
-    assert _quarantined(lake) == garbage
+    assert _quarantined(lake) == _GARBAGE
 
 
 def test_a_segment_that_is_something_else_is_damage_wherever_it_stands(
@@ -132,7 +171,7 @@ def test_damage_above_what_is_replicated_is_recorded_at_once(tmp_path: Path, lak
     disk = _disk(tmp_path / "disk", (0, _SOUND, b""), watermark=5)
     ingested(disk, lake)
     _disk(disk, (0, _SOUND, b"a text"), watermark=5)
-    assert (ingested(disk, lake).exit_code, _quarantined(lake)) == (3, b"a text")
+    assert (ingested(disk, lake).exit_code, _quarantined(lake)) == (3, {"orders": b"a text"})
     assert ingested(disk, lake).exit_code == 0
     _disk(disk, (0, made_batches("orders", 0, range(20)), b""), watermark=20)  # cut, and written on
     assert ingested(disk, lake).exit_code == 0
@@ -141,37 +180,37 @@ def test_damage_above_what_is_replicated_is_recorded_at_once(tmp_path: Path, lak
 
 
 @pytest.mark.parametrize("read", [_LOG_END, {}], ids=["log_end", "high_watermark"])
-@pytest.mark.parametrize("is_cleaned", [False, True])
-@pytest.mark.parametrize("is_in_a_segment_of_its_own", [False, True])
-@pytest.mark.parametrize("damage", [_flipped(_NEXT), _NEXT[:-1]], ids=["flipped", "torn"])
 def test_damage_in_front_of_an_empty_last_segment_hides_the_offsets_up_to_it(
-    tmp_path: Path,
-    lake: Path,
-    read: dict[str, str],
-    is_cleaned: bool,
-    is_in_a_segment_of_its_own: bool,
-    damage: bytes,
+    tmp_path: Path, lake: Path, read: dict[str, str]
 ) -> None:
     """A restarted broker may begin a segment before a record comes."""
-    closed = [Segment(0, _SOUND, damage)]
-    if is_in_a_segment_of_its_own:
-        closed = [Segment(0, _SOUND), Segment(10, [], damage)]
-    log = Partition("orders", 0, [*closed, Segment(15, [])], high_watermark=15)
-    write_log_dir(tmp_path / "disk", [log])
-    if is_cleaned:
-        (tmp_path / "disk" / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 15\n")
-    assert ingested(tmp_path / "disk", lake, read=read).exit_code == 3
-    assert (offsets_taken(lake), _quarantined(lake)) == ([*range(10)], damage)
-    assert gaps_taken(lake) == [(10, 15, "quarantined")]
+    damages, logs = dict[str, bytes](), []
+    for name, damage in (("flipped", _flipped(_NEXT)), ("torn", _NEXT[:-1])):
+        closed = {
+            "behind-others": [Segment(0, _SOUND, damage)],
+            "in-a-segment-of-its-own": [Segment(0, _SOUND), Segment(10, [], damage)],
+        }
+        for place, segments in closed.items():
+            for topic in (f"{name}-{place}", f"{name}-{place}-cleaned"):
+                damages[topic] = damage
+                logs.append(Partition(topic, 0, [*segments, Segment(15, [])], high_watermark=15))
+    write_log_dir(tmp_path / "disk", logs)
+    cleaned = {(topic, 0): 15 for topic in damages if topic.endswith("-cleaned")}
+    write_checkpoint(tmp_path / "disk" / "cleaner-offset-checkpoint", cleaned)
+    summary = ingested(tmp_path / "disk", lake, read=read)
+    assert (summary.exit_code, {*summary.damaged}) == (3, {f"{topic}-0" for topic in damages})
+    assert _offsets(lake) == {topic: [*range(10)] for topic in damages}
+    assert _quarantined(lake) == damages
+    assert _gaps(lake) == {topic: [(10, 15, "quarantined")] for topic in damages}
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
     assert ingested(tmp_path / "disk", lake, read=read).exit_code == 0
 
 
-@pytest.mark.parametrize("end", _UNFINISHED.values(), ids=_UNFINISHED.keys())
-def test_what_a_writer_may_have_left_waits_for_it(tmp_path: Path, lake: Path, end: bytes) -> None:
-    summary = ingested(_disk(tmp_path / "disk", (0, _SOUND, end)), lake)
+def test_what_a_writer_may_have_left_waits_for_it(tmp_path: Path, lake: Path) -> None:
+    summary = ingested(_disk_of(tmp_path / "disk", _UNFINISHED), lake)
     assert (summary.exit_code, read_table(lake, "quarantine")) == (0, [])
-    assert len(summary.findings.of(*NOT_INGESTED_YET)) == 1
+    waiting = [finding.place for finding in summary.findings.of(*NOT_INGESTED_YET)]
+    assert sorted(waiting) == sorted(f"{topic}-0" for topic in _UNFINISHED)
     assert audited(lake).exit_code == 0
 
 
@@ -184,14 +223,13 @@ def test_zeros_of_a_file_made_in_advance_are_nothing_to_wait_for(
     assert summary.findings.of(*NOT_INGESTED_YET) == []
 
 
-@pytest.mark.parametrize("end", _UNFINISHED.values(), ids=_UNFINISHED.keys())
-def test_of_a_dead_disk_nothing_waits_and_the_end_is_kept(
-    tmp_path: Path, lake: Path, end: bytes
-) -> None:
-    disk = _disk(tmp_path / "disk", (0, _SOUND, end))
+def test_of_a_dead_disk_nothing_waits_and_the_end_is_kept(tmp_path: Path, lake: Path) -> None:
+    disk = _disk_of(tmp_path / "disk", _UNFINISHED)
     summary = ingested(disk, lake, read=_LOG_END)
-    assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(10)])
-    assert _quarantined(lake) == end.removesuffix(bytes(4096))
+    assert (summary.exit_code, {*summary.damaged}) == (3, {f"{topic}-0" for topic in _UNFINISHED})
+    assert _offsets(lake) == {topic: [*range(10)] for topic in _UNFINISHED}
+    kept = {topic: end.removesuffix(bytes(4096)) for topic, end in _UNFINISHED.items()}
+    assert _quarantined(lake) == kept
     assert summary.findings.of(*NOT_INGESTED_YET) == []
     rows = read_table(lake, "quarantine")
     again = ingested(disk, lake, read=_LOG_END)
@@ -213,41 +251,46 @@ def _claiming(base: int, delta: int, count: int, codec: Codec = Codec.NONE) -> b
     )
 
 
-@pytest.mark.parametrize(
-    ("end", "lost"),
-    [
-        (_claiming(10, 29, 30), [(10, 40, "quarantined")]),
-        (_claiming(10, 29, 30, Codec.ZSTD), [(10, 40, "quarantined")]),
-        (_claiming(10, 29, 30)[:50], [(10, 11, "quarantined")]),
-        (_claiming(10, 29, 30)[:14], [(10, 11, "quarantined")]),
-        (_flipped(_NEXT) + _THIRD[:-9], [(10, 20, "quarantined")]),
-        (_claiming(1 << 30, 29, 30), []),
-        (_claiming(11, 29, 30), []),
-        (_claiming(10, 59, 30), []),
-        (_claiming(10, (1 << 31) - 12, 30), []),
-        (_claiming(10, (1 << 30) - 1, 1 << 30, Codec.ZSTD), []),
-        (struct.pack(">q", 1 << 30) + _NEXT[8:40], []),
-        (_flipped(_NEXT) + struct.pack(">q", 1 << 30) + _THIRD[8:-9], [(10, 15, "quarantined")]),
-        (message(10, Record(b"k", b"v"), 1).data[:-1], [(10, 11, "quarantined")]),
-        (message(1 << 30, Record(b"k", b"v"), 1).data[:-1], []),
-        (wrapper(10, [Record(b"k", b"v")] * 5, 1, Codec.GZIP).data[:-1], [(10, 15, "quarantined")]),
-    ],
-)
+_CLAIMS: dict[str, tuple[bytes, list[tuple[int, int, str]]]] = {
+    "whole": (_claiming(10, 29, 30), [(10, 40, "quarantined")]),
+    "whole-zstd": (_claiming(10, 29, 30, Codec.ZSTD), [(10, 40, "quarantined")]),
+    "a-header": (_claiming(10, 29, 30)[:50], [(10, 11, "quarantined")]),
+    "an-offset-and-a-length": (_claiming(10, 29, 30)[:14], [(10, 11, "quarantined")]),
+    "flipped-then-torn": (_flipped(_NEXT) + _THIRD[:-9], [(10, 20, "quarantined")]),
+    "base-far-above": (_claiming(1 << 30, 29, 30), []),
+    "base-one-above": (_claiming(11, 29, 30), []),
+    "delta-too-high": (_claiming(10, 59, 30), []),
+    "delta-highest": (_claiming(10, (1 << 31) - 12, 30), []),
+    "a-billion-records": (_claiming(10, (1 << 30) - 1, 1 << 30, Codec.ZSTD), []),
+    "header-far-above": (struct.pack(">q", 1 << 30) + _NEXT[8:40], []),
+    "flipped-then-far-above": (
+        _flipped(_NEXT) + struct.pack(">q", 1 << 30) + _THIRD[8:-9],
+        [(10, 15, "quarantined")],
+    ),
+    "message": (message(10, Record(b"k", b"v"), 1).data[:-1], [(10, 11, "quarantined")]),
+    "message-far-above": (message(1 << 30, Record(b"k", b"v"), 1).data[:-1], []),
+    "wrapper": (
+        wrapper(10, [Record(b"k", b"v")] * 5, 1, Codec.GZIP).data[:-1],
+        [(10, 15, "quarantined")],
+    ),
+}
+
+
 def test_an_unfinished_batch_hides_the_offsets_with_which_it_continues_the_log(
-    end: bytes, lost: list[tuple[int, int, str]], tmp_path: Path, lake: Path
+    tmp_path: Path, lake: Path
 ) -> None:
-    disk = _disk(tmp_path / "disk", (0, _SOUND, end))
+    ends = {topic: end for topic, (end, _) in _CLAIMS.items()}
+    disk = _disk_of(tmp_path / "disk", ends)
     summary = ingested(disk, lake, read=_LOG_END)
-    assert (summary.exit_code, gaps_taken(lake)) == (3, lost)
-    assert (_quarantined(lake), offsets_taken(lake)) == (end, [*range(10)])
+    assert (summary.exit_code, {*summary.damaged}) == (3, {f"{topic}-0" for topic in ends})
+    assert _gaps(lake) == {topic: lost for topic, (_, lost) in _CLAIMS.items() if lost}
+    assert (_quarantined(lake), _offsets(lake)) == (ends, {topic: [*range(10)] for topic in ends})
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
-    write_log_dir(
-        tmp_path / "other",
-        [Partition("orders", 0, [Segment(0, made_batches("orders", 0, range(60)))])],
-        broker_id=1,
-    )
+    whole = [Segment(0, made_batches("orders", 0, range(60)))]
+    logs = [Partition(topic, 0, whole) for topic in ends]
+    write_log_dir(tmp_path / "other", logs, broker_id=1)
     ingested([disk, tmp_path / "other"], lake, read=_LOG_END)
-    assert offsets_taken(lake) == [*range(60)]
+    assert _offsets(lake) == {topic: [*range(60)] for topic in ends}
 
 
 def test_another_replica_fills_the_end_of_a_dead_disk(
@@ -266,27 +309,26 @@ def test_another_replica_fills_the_end_of_a_dead_disk(
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
 
 
-@pytest.mark.parametrize("end", ["an offset", "a header", "torn", "unflushed"])
-def test_an_end_that_is_completed_after_all_is_ingested_once(
-    tmp_path: Path, lake: Path, end: str
-) -> None:
-    disk = _disk(tmp_path / "disk", (0, _SOUND, _UNFINISHED[end]))
+def test_an_end_that_is_completed_after_all_is_ingested_once(tmp_path: Path, lake: Path) -> None:
+    ends = {topic: _UNFINISHED[topic] for topic in ("an-offset", "a-header", "torn", "unflushed")}
+    disk = _disk_of(tmp_path / "disk", ends)
     ingested(disk, lake, read=_LOG_END)
-    _disk(disk, (0, made_batches("orders", 0, range(20)), b""), watermark=20)
+    whole = [Segment(0, made_batches("orders", 0, range(20)))]
+    write_over(
+        disk,
+        [Partition(topic, 0, whole, high_watermark=20, recovery_point=20) for topic in ends],
+    )
     ingested(disk, lake, read=_LOG_END)
-    assert offsets_taken(lake) == [*range(20)]
+    assert _offsets(lake) == {topic: [*range(20)] for topic in ends}
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
 
 
-@pytest.mark.parametrize(
-    "end", [_NEXT[:-1], _flipped(_NEXT), bytes(500)], ids=["torn", "unflushed", "zeros"]
-)
 def test_offsets_that_a_checkpoint_proves_in_the_end_are_one_gap(
-    tmp_path: Path, lake: Path, end: bytes
+    tmp_path: Path, lake: Path
 ) -> None:
-    summary = ingested(
-        _disk(tmp_path / "disk", (0, _SOUND, end), watermark=30), lake, read=_LOG_END
-    )
-    assert gaps_taken(lake) == [(10, 30, "quarantined")]
+    ends = {"torn": _NEXT[:-1], "unflushed": _flipped(_NEXT), "zeros": bytes(500)}
+    disk = _disk_of(tmp_path / "disk", ends, watermark=30)
+    summary = ingested(disk, lake, read=_LOG_END)
+    assert _gaps(lake) == {topic: [(10, 30, "quarantined")] for topic in ends}
     assert (summary.exit_code, summary.findings.of(FindingKind.NOT_ON_DISK)) == (3, [])
     assert audited(lake).exit_code == 0

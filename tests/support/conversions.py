@@ -2,16 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from seglake.ingest_steps.report.ingest_summary import IngestSummary
+from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+from seglake.pipelines.lake_report.model import LakeReport
 from support import broker_disks
+from support.audits import audited
 from support.broker_disks import CORRUPT_CASES, SCENARIOS
 from support.cases import cases, shared
 from support.corrupt_outcomes import corrupt_outcome
 from support.lakes import ingested
 from support.oracle import Isolation
+from support.reports import reported
 
 
 class DiskCopy(NamedTuple):
@@ -63,12 +68,22 @@ TELLING_DAMAGE = _telling_damage()
 DAMAGED_COPIES = shared(cases(CORRUPT_CASES, telling=TELLING_DAMAGE))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conversion:
     """A lake that one run made. Whoever looks at it must not change it."""
 
     lake: Path
     summary: IngestSummary
+
+    @cached_property
+    def audit(self) -> LakeAudit:
+        """What an audit finds: several tests read it, and it costs three runs."""
+        return audited(self.lake)
+
+    @cached_property
+    def report(self) -> LakeReport:
+        """What the report has."""
+        return reported(self.lake)
 
 
 class Conversions:
