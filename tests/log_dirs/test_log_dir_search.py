@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.log_dirs.log_dir_search import MOST_LEVELS, Closed, FoundLogDir, find_log_dirs
+from seglake.log_dirs.log_dir_search import MOST_LEVELS, FoundLogDir, LogDirSearch
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
@@ -34,9 +34,11 @@ def _segments(folder: Path) -> Path:
     return _put(folder, f"{0:020}.log", f"{0:020}.index")
 
 
-def _found(path: Path, storage: LocalStorage | None = None) -> tuple[list[FoundLogDir], Closed]:
-    closed: Closed = {}
-    return find_log_dirs(storage or LocalStorage(), str(path), {}, closed, [], []), closed
+def _found(
+    path: Path, storage: LocalStorage | None = None
+) -> tuple[list[FoundLogDir], dict[str, StorageError]]:
+    search = LogDirSearch(storage=storage or LocalStorage())
+    return search.log_dirs_at(str(path)), search.closed
 
 
 def _paths(path: Path) -> list[str]:
@@ -102,10 +104,10 @@ def test_a_log_dir_inside_of_another_is_named(data: Path) -> None:
     _segments(data / "broker-2" / "orders-1")
     _put(data / "broker-3", "meta.properties")
     _put(data / "notes", "readme")
-    unread: list[UnreadFiles] = []
-    find_log_dirs(LocalStorage(), str(data), {}, {}, unread, [])
+    search = LogDirSearch(storage=LocalStorage())
+    search.log_dirs_at(str(data))
     place = str(data)
-    assert unread == [
+    assert search.unread == [
         UnreadFiles(place, place, UnreadKind.LOG_DIR, 1, 0, name)
         for name in ("broker-2", "broker-3")
     ]

@@ -18,13 +18,17 @@ from seglake.log_dirs.absent_partitions import (
     folders_made_up_for,
 )
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_cluster_id, read_log_dir_files
-from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, is_refused, refused_or_failed
+from seglake.log_dirs.log_dir_search import (
+    FoundLogDir,
+    LogDirSearch,
+    is_refused,
+    refused_or_failed,
+)
 from seglake.log_dirs.partition_replica import ReadFolder, examples, not_kafkas, read_folder
 from seglake.log_dirs.removed_segments import given_up_note, removed_note
 from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, only_source, source_id_of
 from seglake.log_dirs.tier_elsewhere import with_tiers_elsewhere
 from seglake.log_dirs.tier_keys import TierKeys
-from seglake.log_dirs.tier_layouts import TierFolder
 from seglake.log_dirs.tier_owners import require_own
 from seglake.log_dirs.tiers import TierRequest, Tiers, with_tiers
 from seglake.log_dirs.topic_ids import made_again_notes, with_known_topic_ids
@@ -172,25 +176,15 @@ def discover(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Search:
-    """A search of the sources, and its results so far.
+class _Search(LogDirSearch):
+    """A search of the sources, with the log dirs' own files.
 
     Attributes:
-        tier_folders: folders with objects of a remote tier.
-        notes: sentences for the summary.
-        unreadable: see `Discovery`.
-        unread: see `Discovery.unread_files`.
         named: folders with files or folders that are already reported as not read.
         files: each log dir's own files, by its path.
         failed: errors of log dirs whose files cannot be read, by path.
     """
 
-    storage: Storage
-    log_dirs: list[FoundLogDir] = field(default_factory=list)
-    tier_folders: list[TierFolder] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    unreadable: dict[str, str] = field(default_factory=dict)
-    unread: list[UnreadFiles] = field(default_factory=list)
     named: frozenset[str] = frozenset()
     files: dict[str, LogDirFiles] = field(default_factory=dict)
     failed: dict[str, StorageError] = field(default_factory=dict)
@@ -203,9 +197,7 @@ class _Search:
 def _searched(sources: Sequence[str], storage: Storage) -> _Search:
     """Find the log dirs and tiers; read the log dirs' own files."""
     found = _Search(storage=storage)
-    found.log_dirs = find_sources(
-        sources, storage, found.notes, found.unreadable, found.unread, found.tier_folders
-    )
+    found.search(sources)
     found.named = named_folders(found.unread, found.unreadable)
     for log_dir in found.log_dirs:
         _read_own_files(found, log_dir)

@@ -6,7 +6,7 @@ named `broker-0`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.folder_kinds import (
@@ -40,8 +40,6 @@ MOST_LEVELS = 8
 
 _NOT_SEARCHED = "lost+found"  # file systems make this folder; only root can read it
 Listings = dict[str, tuple[FileInfo, ...]]  # listings by the folder's name
-# errors of folders that cannot be listed, by path without links
-Closed = dict[str, StorageError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,52 +68,216 @@ class FoundLogDir:
         return name in self.partition_folders or name in self.unreadable
 
 
-def find_sources(
-    sources: Sequence[str],
-    storage: Storage,
-    notes: list[str],
-    unreadable: dict[str, str],
-    unread: list[UnreadFiles],
-    tiers: list[TierFolder],
-) -> list[FoundLogDir]:
-    """Find the log dirs at or below the sources, in the order of the sources.
+@dataclass(slots=True, kw_only=True)
+class LogDirSearch:
+    """Search of sources for log dirs, and all that it found.
 
-    Args:
-        sources: paths or URIs.
-        storage: storage of the sources.
-        notes: receives a sentence for each log dir that was found twice, for example through a
-            link.
-        unreadable: receives why sources and folders cannot be searched, by path.
-        unread: receives files that have records but are not read.
-        tiers: receives folders of remote tiers.
+    The argument `above` of its methods has the parent folders, with links resolved, so that a link
+    to a parent is not followed.
 
-    Raises:
-        WrongSourceError: a source does not exist, is a file or has no log dir, or the storage
-            denies access to all of them.
-        StorageError: no source can be listed; a retry may help.
-        StoreSilentError: a store does not answer.
+    Attributes:
+        log_dirs: the log dirs of all sources, each once, in the order of the sources.
+        tier_folders: folders with objects of a remote tier.
+        notes: a sentence for each log dir that was found twice, for example through a link.
+        unreadable: why sources and folders cannot be searched, by path.
+        unread: files that have records but are not read.
+        closed: errors of folders that cannot be listed, by path without links.
+        parents: cache of listings of folders above partition folders.
     """
-    found: dict[str, FoundLogDir] = {}
-    parents: Listings = {}
-    failures: list[StorageError] = []
-    for source in sources:
+
+    storage: Storage
+    log_dirs: list[FoundLogDir] = field(default_factory=list)
+    tier_folders: list[TierFolder] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    unread: list[UnreadFiles] = field(default_factory=list)
+    closed: dict[str, StorageError] = field(default_factory=dict)
+    parents: Listings = field(default_factory=dict)
+
+    def search(self, sources: Sequence[str]) -> None:
+        """Find the log dirs at or below the sources.
+
+        Args:
+            sources: paths or URIs.
+
+        Raises:
+            WrongSourceError: a source does not exist, is a file or has no log dir, or the storage
+                denies access to all of them.
+            StorageError: no source can be listed; a retry may help.
+            StoreSilentError: a store does not answer.
+        """
+        found: dict[str, FoundLogDir] = {}
+        failures: list[StorageError] = []
+        for source in sources:
+            try:
+                log_dirs = self._of_source(source)
+            except StorageError as error:
+                failures.append(error)
+                self.unreadable[error.path] = str(error)
+                continue
+            for log_dir in log_dirs:
+                place = self.storage.without_links(log_dir.path)
+                known = found.get(place)
+                if known is not None and known.path != log_dir.path:
+                    self.notes.append(
+                        f"{log_dir.path} is the same folder as {known.path}: the folder is read "
+                        "once"
+                    )
+                found[place] = log_dir if known is None else _joined(known, log_dir)
+        if failures and not found:
+            raise refused_or_failed(failures[0]) from failures[0]
+        self.log_dirs += found.values()
+
+    def _of_source(self, source: str) -> list[FoundLogDir]:
+        """Find the log dirs at or below one source.
+
+        Raises:
+            WrongSourceError: no log dir was found.
+            StorageError: the source or all log dirs cannot be listed.
+        """
+        own = replace(self, tier_folders=[], closed={})
         try:
-            log_dirs = _log_dirs_of(source, storage, parents, unreadable, unread, tiers)
-        except StorageError as error:
-            failures.append(error)
-            unreadable[error.path] = str(error)
-            continue
-        for log_dir in log_dirs:
-            place = storage.without_links(log_dir.path)
-            known = found.get(place)
-            if known is not None and known.path != log_dir.path:
-                notes.append(
-                    f"{log_dir.path} is the same folder as {known.path}: the folder is read once"
+            path = self.storage.locate(source)
+            info = self.storage.info(path)
+            if info is None:
+                if problem := self.storage.link_problem(path):
+                    raise RefusedError(action="open", path=path, reason=problem)
+                raise WrongSourceError(f"source {source} does not exist: check the path")
+            if not info.is_folder:
+                raise WrongSourceError(why_no_source(source))
+            log_dirs = own.log_dirs_at(path)
+        except (NotFoundError, UnsupportedUriError) as error:
+            raise WrongSourceError(f"the source is refused: {error}") from error
+        self.unreadable |= {place: str(error) for place, error in own.closed.items()}
+        self.tier_folders += own.tier_folders
+        if not (log_dirs or own.tier_folders):
+            nothing = WrongSourceError(
+                f"source {source} has no log dir of a Kafka broker: no folder below it has "
+                "meta.properties, offset checkpoints, or partition folders with segments"
+                f"{_instead(self.unread)}"
+            )
+            raise next(iter(own.closed.values()), nothing)
+        return log_dirs
+
+    def log_dirs_at(self, path: str) -> list[FoundLogDir]:
+        """Return all log dirs at or below a folder, in the order of their paths."""
+        entries = tuple(self.storage.list_folder(path))
+        place = self.storage.without_links(path)
+        parent, _, name = place.rpartition("/")
+        if not is_partition_folder(name, entries):
+            return self._log_dirs(path, entries, (place,))
+        self._below_partition(name, path, entries)
+        parent = parent or "/"
+        if parent not in self.parents:
+            self.parents[parent] = tuple(self.storage.list_folder(parent))
+        return [FoundLogDir(parent, self.parents[parent], {name: entries}, {}, is_whole=False)]
+
+    def _log_dirs(
+        self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
+    ) -> list[FoundLogDir]:
+        """Find the log dirs at or below a folder."""
+        self._find(path, entries)
+        segments = files_with_records(Place.LOG_DIR, entries)
+        folders, problems = list_folders(self.storage, entries)
+        if has_log_dir_files(entries) or has_partitions(folders):
+            self.unread += segments_of(path, UnreadKind.LOOSE_SEGMENT, segments)
+            return [self._log_dir(path, entries, folders, problems)]
+        self.unread += segments_of(path, UnreadKind.FOLDER, segments)
+        problems |= {entry.name: _no_way(entry) for entry in entries if entry.problem}
+        self._close(path, problems)
+        return [
+            found
+            for name, listing, places in self._below(path, folders, above)
+            for found in self._log_dirs(self.storage.join(path, name), listing, places)
+        ]
+
+    def _find(self, path: str, entries: tuple[FileInfo, ...]) -> None:
+        """Record a folder of a remote tier, and unread files that have records."""
+        folder = tier_folder(path, entries)
+        if folder is not None:
+            self.tier_folders.append(folder)
+            entries = tuple(entry for entry in entries if not is_tier_object(entry.name))
+        self.unread += unread_files(path, entries)
+
+    def _below_partition(self, name: str, path: str, entries: tuple[FileInfo, ...]) -> None:
+        """Record segments in subfolders of a partition folder: brokers write none there."""
+        folder = parse_folder_name(name)
+        is_read = folder is not None and folder.kind in (FolderKind.LIVE, FolderKind.FUTURE)
+        if not is_read or not any(entry.is_folder for entry in entries):
+            return
+        folders, problems = list_folders(self.storage, entries)
+        self._close(path, problems)
+        for inner, listing in folders.items():
+            place = self.storage.join(path, inner)
+            self._stray_folder(place, listing, (self.storage.without_links(path),))
+
+    def _log_dir(
+        self,
+        path: str,
+        entries: tuple[FileInfo, ...],
+        folders: Listings,
+        problems: dict[str, StorageError],
+    ) -> FoundLogDir:
+        """Return a log dir; record segments in folders that are not partition folders."""
+        problems = problems | {entry.name: _no_way(entry) for entry in entries if entry.problem}
+        lost = {name: str(why) for name, why in problems.items() if parse_folder_name(name)}
+        others = {name: why for name, why in problems.items() if name not in lost}
+        self._close(path, {name: why for name, why in others.items() if not is_known_name(name)})
+        partitions: Listings = {}
+        for name, listing in folders.items():
+            folder = self.storage.join(path, name)
+            if is_partition_folder(name, listing):
+                self._below_partition(name, folder, listing)
+                partitions[name] = listing
+            elif not listing and parse_folder_name(name):
+                partitions[name] = listing
+            elif not is_unused_folder(name):
+                self._stray_folder(folder, listing, (self.storage.without_links(path),))
+        return FoundLogDir(path, entries, partitions, lost)
+
+    def _stray_folder(
+        self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
+    ) -> None:
+        """Record the segments in and below a folder in which brokers write none."""
+        parent, _, name = path.rpartition("/")
+        self._find(path, entries)
+        folders, problems = list_folders(self.storage, entries)
+        if has_log_dir_files(entries) or has_partitions(folders):
+            self.unread.append(UnreadFiles(parent, parent, UnreadKind.LOG_DIR, 1, 0, name))
+            return
+        is_named = parse_folder_name(name) is not None
+        kind = UnreadKind.RENAMED_SEGMENT if is_named else UnreadKind.FOLDER
+        if is_partition_folder(name, entries):
+            kind = UnreadKind.PARTITION_FOLDER
+        of = Place.PARTITION if is_named else Place.LOG_DIR
+        self.unread += segments_of(path, kind, files_with_records(of, entries))
+        dead = (entry for entry in entries if entry.problem and parse_folder_name(entry.name))
+        self._close(path, problems | {entry.name: _no_way(entry) for entry in dead})
+        for inner, listing, places in self._below(path, folders, above):
+            self._stray_folder(self.storage.join(path, inner), listing, places)
+
+    def _below(
+        self, path: str, folders: Listings, above: tuple[str, ...]
+    ) -> Iterator[tuple[str, tuple[FileInfo, ...], tuple[str, ...]]]:
+        """Yield each subfolder to search: path, listing, and parent folders."""
+        for name, listing in folders.items():
+            folder = self.storage.join(path, name)
+            place = self.storage.without_links(folder)
+            if place in above:
+                continue
+            if len(above) > MOST_LEVELS:
+                reason = (
+                    f"it is more than {MOST_LEVELS} folders below the source: give it as a source"
                 )
-            found[place] = log_dir if known is None else _joined(known, log_dir)
-    if failures and not found:
-        raise refused_or_failed(failures[0]) from failures[0]
-    return list(found.values())
+                self._close(path, {name: RefusedError(action="search", path=folder, reason=reason)})
+                continue
+            yield name, listing, (*above, place)
+
+    def _close(self, path: str, problems: Mapping[str, StorageError]) -> None:
+        """Record the errors of subfolders that cannot be listed."""
+        place = self.storage.without_links(path)
+        for name, error in problems.items():
+            self.closed.setdefault(self.storage.join(place, name), error)
 
 
 def _joined(known: FoundLogDir, again: FoundLogDir) -> FoundLogDir:
@@ -142,47 +304,6 @@ def refused_or_failed(error: StorageError) -> Exception:
     return error
 
 
-def _log_dirs_of(
-    source: str,
-    storage: Storage,
-    parents: Listings,
-    unreadable: dict[str, str],
-    unread: list[UnreadFiles],
-    tiers: list[TierFolder],
-) -> list[FoundLogDir]:
-    """Find the log dirs at or below one source.
-
-    Raises:
-        WrongSourceError: no log dir was found.
-        StorageError: the source or all log dirs cannot be listed.
-    """
-    closed: Closed = {}
-    found: list[TierFolder] = []
-    try:
-        path = storage.locate(source)
-        info = storage.info(path)
-        if info is None:
-            if problem := storage.link_problem(path):
-                raise RefusedError(action="open", path=path, reason=problem)
-            raise WrongSourceError(f"source {source} does not exist: check the path")
-        if not info.is_folder:
-            raise WrongSourceError(why_no_source(source))
-        log_dirs = find_log_dirs(storage, path, parents, closed, unread, found)
-    except (NotFoundError, UnsupportedUriError) as error:
-        raise WrongSourceError(f"the source is refused: {error}") from error
-    unreadable |= {place: str(error) for place, error in closed.items()}
-    tiers += found
-    if closed and not (log_dirs or found):
-        raise next(iter(closed.values()))
-    if not (log_dirs or found):
-        raise WrongSourceError(
-            f"source {source} has no log dir of a Kafka broker: no folder below it has "
-            "meta.properties, offset checkpoints, or partition folders with segments"
-            f"{_instead(unread)}"
-        )
-    return log_dirs
-
-
 def _instead(unread: Sequence[UnreadFiles]) -> str:
     """Return advice on found files that can be made readable; empty without such files."""
     forms = {
@@ -196,172 +317,6 @@ def _instead(unread: Sequence[UnreadFiles]) -> str:
     found = {files.kind: files for files in reversed(unread) if files.kind in forms}
     listed = " and ".join(forms[kind].format(files.example) for kind, files in found.items())
     return f". It has {listed}" if listed else ""
-
-
-def find_log_dirs(
-    storage: Storage,
-    path: str,
-    parents: Listings,
-    closed: Closed,
-    unread: list[UnreadFiles],
-    tiers: list[TierFolder],
-) -> list[FoundLogDir]:
-    """Find all log dirs at or below a folder, in the order of their paths.
-
-    Args:
-        storage: storage of the path.
-        path: a folder.
-        parents: cache of listings of folders above partition folders.
-        closed: receives the errors of folders that cannot be listed.
-        unread: receives files outside partition folders that have records but are not read.
-        tiers: receives folders of remote tiers.
-    """
-    entries = tuple(storage.list_folder(path))
-    search = _Search(storage, closed, unread, tiers)
-    place = storage.without_links(path)
-    parent, _, name = place.rpartition("/")
-    if is_partition_folder(name, entries):
-        search.below_partition(name, path, entries)
-        parent = parent or "/"
-        if parent not in parents:
-            parents[parent] = tuple(storage.list_folder(parent))
-        return [FoundLogDir(parent, parents[parent], {name: entries}, {}, is_whole=False)]
-    return search.log_dirs(path, entries, (place,))
-
-
-class _Search:
-    """Search at and below one source; it collects unlistable folders and unread files, too.
-
-    The argument `above` of its methods has the parent folders, with links resolved, so that a link
-    to a parent is not followed.
-    """
-
-    def __init__(
-        self,
-        storage: Storage,
-        closed: Closed,
-        unread: list[UnreadFiles],
-        tiers: list[TierFolder],
-    ) -> None:
-        """Start a search that adds its results to the given lists.
-
-        Args:
-            storage: storage of the source.
-            closed: receives the errors of folders that cannot be listed.
-            unread: receives files that have records but are not read.
-            tiers: receives folders of remote tiers.
-        """
-        self._tiers = tiers
-        self._storage = storage
-        self._closed = closed
-        self._unread = unread
-
-    def log_dirs(
-        self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
-    ) -> list[FoundLogDir]:
-        """Find the log dirs at or below a folder."""
-        self._find(path, entries)
-        segments = files_with_records(Place.LOG_DIR, entries)
-        folders, problems = list_folders(self._storage, entries)
-        if has_log_dir_files(entries) or has_partitions(folders):
-            self._unread += segments_of(path, UnreadKind.LOOSE_SEGMENT, segments)
-            return [self._log_dir(path, entries, folders, problems)]
-        self._unread += segments_of(path, UnreadKind.FOLDER, segments)
-        problems |= {entry.name: _no_way(entry) for entry in entries if entry.problem}
-        self._close(path, problems)
-        return [
-            found
-            for name, listing, places in self._below(path, folders, above)
-            for found in self.log_dirs(self._storage.join(path, name), listing, places)
-        ]
-
-    def _find(self, path: str, entries: tuple[FileInfo, ...]) -> None:
-        """Record a folder of a remote tier, and unread files that have records."""
-        folder = tier_folder(path, entries)
-        if folder is not None:
-            self._tiers.append(folder)
-            entries = tuple(entry for entry in entries if not is_tier_object(entry.name))
-        self._unread += unread_files(path, entries)
-
-    def below_partition(self, name: str, path: str, entries: tuple[FileInfo, ...]) -> None:
-        """Record segments in subfolders of a partition folder: brokers write none there."""
-        folder = parse_folder_name(name)
-        is_read = folder is not None and folder.kind in (FolderKind.LIVE, FolderKind.FUTURE)
-        if not is_read or not any(entry.is_folder for entry in entries):
-            return
-        folders, problems = list_folders(self._storage, entries)
-        self._close(path, problems)
-        for inner, listing in folders.items():
-            place = self._storage.join(path, inner)
-            self._stray_folder(place, listing, (self._storage.without_links(path),))
-
-    def _log_dir(
-        self,
-        path: str,
-        entries: tuple[FileInfo, ...],
-        folders: Listings,
-        problems: dict[str, StorageError],
-    ) -> FoundLogDir:
-        """Return a log dir; record segments in folders that are not partition folders."""
-        problems = problems | {entry.name: _no_way(entry) for entry in entries if entry.problem}
-        lost = {name: str(why) for name, why in problems.items() if parse_folder_name(name)}
-        others = {name: why for name, why in problems.items() if name not in lost}
-        self._close(path, {name: why for name, why in others.items() if not is_known_name(name)})
-        partitions: Listings = {}
-        for name, listing in folders.items():
-            folder = self._storage.join(path, name)
-            if is_partition_folder(name, listing):
-                self.below_partition(name, folder, listing)
-                partitions[name] = listing
-            elif not listing and parse_folder_name(name):
-                partitions[name] = listing
-            elif not is_unused_folder(name):
-                self._stray_folder(folder, listing, (self._storage.without_links(path),))
-        return FoundLogDir(path, entries, partitions, lost)
-
-    def _stray_folder(
-        self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
-    ) -> None:
-        """Record the segments in and below a folder in which brokers write none."""
-        parent, _, name = path.rpartition("/")
-        self._find(path, entries)
-        folders, problems = list_folders(self._storage, entries)
-        if has_log_dir_files(entries) or has_partitions(folders):
-            self._unread.append(UnreadFiles(parent, parent, UnreadKind.LOG_DIR, 1, 0, name))
-            return
-        is_named = parse_folder_name(name) is not None
-        kind = UnreadKind.RENAMED_SEGMENT if is_named else UnreadKind.FOLDER
-        if is_partition_folder(name, entries):
-            kind = UnreadKind.PARTITION_FOLDER
-        of = Place.PARTITION if is_named else Place.LOG_DIR
-        self._unread += segments_of(path, kind, files_with_records(of, entries))
-        dead = (entry for entry in entries if entry.problem and parse_folder_name(entry.name))
-        self._close(path, problems | {entry.name: _no_way(entry) for entry in dead})
-        for inner, listing, places in self._below(path, folders, above):
-            self._stray_folder(self._storage.join(path, inner), listing, places)
-
-    def _below(
-        self, path: str, folders: Listings, above: tuple[str, ...]
-    ) -> Iterator[tuple[str, tuple[FileInfo, ...], tuple[str, ...]]]:
-        """Yield each subfolder to search: path, listing, and parent folders."""
-        for name, listing in folders.items():
-            folder = self._storage.join(path, name)
-            place = self._storage.without_links(folder)
-            if place in above:
-                continue
-            if len(above) > MOST_LEVELS:
-                reason = (
-                    f"it is more than {MOST_LEVELS} folders below the source: give it as a source"
-                )
-                self._close(path, {name: RefusedError(action="search", path=folder, reason=reason)})
-                continue
-            yield name, listing, (*above, place)
-
-    def _close(self, path: str, problems: Mapping[str, StorageError]) -> None:
-        """Record the errors of subfolders that cannot be listed."""
-        place = self._storage.without_links(path)
-        for name, error in problems.items():
-            self._closed.setdefault(self._storage.join(place, name), error)
 
 
 def _no_way(entry: FileInfo) -> StorageError:

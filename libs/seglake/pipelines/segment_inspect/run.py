@@ -11,10 +11,8 @@ from seglake.errors import ExitCode
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.lake.lake_folder import holds_tables
-from seglake.log_dirs.log_dir_search import Closed, find_log_dirs
+from seglake.log_dirs.log_dir_search import LogDirSearch
 from seglake.log_dirs.tier_keys import TierKeys
-from seglake.log_dirs.tier_layouts import TierFolder
-from seglake.log_dirs.unread_files import UnreadFiles
 from seglake.pipelines.segment_inspect.contents import (
     Content,
     FileFound,
@@ -189,11 +187,9 @@ class _Inspection:
                 reason="it has the tables of a lake: query them with `seglake sql`, prove them"
                 " with `seglake audit`",
             )
-        closed: Closed = {}
-        unread: list[UnreadFiles] = []
-        tiers: list[TierFolder] = []
-        log_dirs = find_log_dirs(storage, path, {}, closed, unread, tiers)
-        if not (log_dirs or tiers):
+        search = LogDirSearch(storage=storage)
+        log_dirs = search.log_dirs_at(path)
+        if not (log_dirs or search.tier_folders):
             raise WrongPathError(
                 path=path,
                 reason="it is a folder, but neither a partition's nor a broker's log dir, and no"
@@ -203,10 +199,10 @@ class _Inspection:
             raise WrongPathError(
                 path=path, reason="an offset is looked up in one partition: give its folder"
             )
-        of_tiers = inspect_tier(storage, tiers, self._keys)
+        of_tiers = inspect_tier(storage, search.tier_folders, self._keys)
         partitions = {name for log_dir in log_dirs for name in log_dir.partition_folders}
-        findings = [Finding(FindingKind.LEFT_OUT, str(e), e.path) for e in closed.values()]
-        for files in unread:
+        findings = [Finding(FindingKind.LEFT_OUT, str(e), e.path) for e in search.closed.values()]
+        for files in search.unread:
             is_accounted = files.is_accounted(partitions)
             kind = FindingKind.IN_TIER if is_accounted else FindingKind.NOT_READ
             findings.append(Finding(kind, files.reason, files.place))
