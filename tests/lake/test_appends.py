@@ -10,10 +10,11 @@ from deltalake import DeltaTable
 
 from seglake.lake import appends
 from seglake.lake.appends import append_file, newest_rows
-from seglake.lake.compaction import Merge, replace_files, view_of
+from seglake.lake.compaction import Merge, replace_files
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.table_commit import add_files
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import OBSERVATIONS
 from support.lake_drivers import commit
 from support.lake_rows import NOW_MS, Lake, lake_at, wave
@@ -89,9 +90,7 @@ def test_a_commit_that_only_seemed_to_fail_is_not_made_again(
         (old,) = (f for f in view_of(lake.tables, OBSERVATIONS).files if f.written_at_ms > NOW_MS)
         view = view_of(lake.tables, OBSERVATIONS)
         merge = Merge("", (old,))
-        replace_files(
-            lake.tables, view, [merge], [_file(lake, 3)], run_id="maintain", now_ms=NOW_MS
-        )
+        replace_files(view, [merge], [_file(lake, 3)], run_id="maintain", now_ms=NOW_MS)
         return "OSError: connection reset"
 
     monkeypatch.setattr(appends, "add_files", lossy)

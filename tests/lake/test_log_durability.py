@@ -6,6 +6,7 @@ from pathlib import Path
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_commit import add_files
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import GAPS
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo
@@ -101,10 +102,9 @@ class _Driver:
 
 def _commit(tables: LakeTables, count: int) -> None:
     for _ in range(count):
-        handle = tables.open(GAPS)
-        assert not add_files(
-            tables, GAPS, handle, [], now_ms=0, commit_info={"run_id": "run"}, generations={"a": 1}
-        )
+        view = view_of(tables, GAPS)
+        info = {"run_id": "run"}
+        assert not add_files(view, [], now_ms=0, commit_info=info, generations={"a": 1})
 
 
 def _entry(number: int) -> str:

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seglake.lake.compaction import view_of
 from seglake.lake.errors import RowCountError
 from seglake.lake.removed_rows import Rewritten, RowChoice, rewrite, rewrite_tasks
 from seglake.lake.removed_sums import RemovedSums
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import BATCHES, CONSUMER_OFFSETS, QUARANTINE, RECORDS, Table
 from seglake.lake.waves import TopicWave
 from support.lake_drivers import commit

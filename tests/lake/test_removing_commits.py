@@ -9,13 +9,14 @@ from deltalake import DeltaTable
 from deltalake.transaction import RemoveAction
 
 from seglake.lake.app_versions import MAINTAIN_APP
-from seglake.lake.compaction import Merge, merge_task, replace_files, view_of
+from seglake.lake.compaction import Merge, merge_task, replace_files
 from seglake.lake.delta_commit import recover
 from seglake.lake.errors import WaveError
 from seglake.lake.merged_files import merge
 from seglake.lake.parquet_files import RemovedFile
 from seglake.lake.table_changes import allow_removals
 from seglake.lake.table_commit import Addition, Removal, add_files
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import CHECKPOINTS, GAPS, LOG_TABLES, RECORDS
 from seglake.lake.waves import TopicWave
 from support.lake_drivers import EXIT_CODE_OF_THE_DEAD, commit, commit_and_die
@@ -103,7 +104,7 @@ def _compacted(lake: Lake) -> None:
     view = view_of(lake.tables, RECORDS)
     merges = [Merge("orders", view.files)]
     files = [merge(merge_task(lake.tables, RECORDS, each, 1)) for each in merges]
-    assert not replace_files(lake.tables, view, merges, files, run_id="m", now_ms=NOW_MS)
+    assert not replace_files(view, merges, files, run_id="m", now_ms=NOW_MS)
 
 
 @pytest.mark.parametrize("step", ["plan", "redo"])
@@ -139,13 +140,12 @@ def test_removal_is_refused_on_top_of_a_version_that_it_has_not_seen(lake: Lake)
     commit(lake, wave(lake, "orders", 1, range(5)))
     commit(lake, wave(lake, "orders", 2, range(5, 8)))
     allow_removals(lake.tables, RECORDS)
-    _, handle, files = view_of(lake.tables, RECORDS)
+    view = view_of(lake.tables, RECORDS)
+    files = view.files
     lake_at(lake.path).tables.open(RECORDS).optimize.compact()
     kept = write_file(lake, RECORDS, "orders", rows(RECORDS, "orders", range(1, 8)))
     failure = add_files(
-        lake.tables,
-        RECORDS,
-        handle,
+        view,
         [Addition(kept, NOW_MS)],
         now_ms=NOW_MS,
         commit_info={"run_id": "run"},
@@ -162,7 +162,7 @@ def test_compaction_that_read_the_removed_file_fails(lake: Lake) -> None:
     merges = [Merge("orders", view.files)]
     files = [merge(merge_task(lake.tables, RECORDS, each, 1)) for each in merges]
     commit(lake, _erasing(lake, range(1, 5), range(1)))
-    assert replace_files(lake.tables, view, merges, files, run_id="m", now_ms=NOW_MS)
+    assert replace_files(view, merges, files, run_id="m", now_ms=NOW_MS)
     assert read_offsets(lake, RECORDS, "orders") == [1, 2, 3, 4]
     handle = lake.tables.open(RECORDS)
     assert lake.tables.generation(RECORDS, handle, MAINTAIN_APP) == 1

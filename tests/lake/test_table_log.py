@@ -16,6 +16,7 @@ from seglake.lake.errors import TornLogError
 from seglake.lake.table_commit import add_files
 from seglake.lake.table_creation import create_missing
 from seglake.lake.table_log import TableLog, TableState
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import GAPS, RECORDS, Table
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
@@ -44,10 +45,8 @@ def log(lake: Lake) -> Path:
 
 def _commit(tables: LakeTables, generations: dict[str, int]) -> None:
     said = {"run_id": "run"}
-    handle = tables.open(GAPS)
-    assert not add_files(
-        tables, GAPS, handle, [], now_ms=0, commit_info=said, generations=generations
-    )
+    view = view_of(tables, GAPS)
+    assert not add_files(view, [], now_ms=0, commit_info=said, generations=generations)
 
 
 def _told(known: TableLog, handle: DeltaTable) -> dict[str, int]:

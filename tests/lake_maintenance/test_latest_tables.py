@@ -6,10 +6,11 @@ import pytest
 from deltalake import DeltaTable
 
 from seglake.errors import WrongCallError
-from seglake.lake.compaction import Merge, merge_task, replace_files, view_of
+from seglake.lake.compaction import Merge, merge_task, replace_files
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.latest_tables import latest_table
 from seglake.lake.merged_files import merge
+from seglake.lake.table_view import view_of
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.storage.local_storage import LocalStorage
 from support.keyed_logs import Values, write
@@ -68,7 +69,7 @@ def test_a_compaction_of_a_file_that_a_run_has_replaced_meanwhile_fails(
     merged = merge(merge_task(tables, view.table, files, compression_level=1))
     ingested(write(tmp_path / "disk", ("a", b"1"), ("b", b"1"), ("c", b"1"), ("a", b"2")), lake)
     updated(lake)
-    assert replace_files(tables, view, [files], [merged], run_id="late", now_ms=1) != ""
+    assert replace_files(view, [files], [merged], run_id="late", now_ms=1) != ""
     assert_current(lake, "orders")
 
 

@@ -12,9 +12,10 @@ from deltalake import DeltaTable, write_deltalake
 
 from seglake.errors import SeglakeError, WrongCallError
 from seglake.findings.kinds import FindingKind
-from seglake.lake.compaction import merge_task, replace_files, view_of
+from seglake.lake.compaction import merge_task, replace_files
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.merged_files import merge
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import RECORDS
 from seglake.lake.vacuum import scratch_deleted
 from seglake.pipelines.lake_maintenance import merge_plan
@@ -145,9 +146,9 @@ def _merged(tables: LakeTables, *, days_ago: int = 0) -> Callable[[str], str]:
     """Merge all files of records, and give what commits that."""
     now_ms = time.time_ns() // 1_000_000 - days_ago * 86_400_000
     view = view_of(tables, RECORDS)
-    merges = merges_of(view, _TARGET_BYTES)
+    merges = merges_of(RECORDS, view.files, _TARGET_BYTES)
     files = [merge(merge_task(tables, RECORDS, each, compression_level=1)) for each in merges]
-    return lambda run_id: replace_files(tables, view, merges, files, run_id=run_id, now_ms=now_ms)
+    return lambda run_id: replace_files(view, merges, files, run_id=run_id, now_ms=now_ms)
 
 
 def test_of_two_that_replace_the_same_files_one_wins(lake: Path) -> None:

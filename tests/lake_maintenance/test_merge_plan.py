@@ -1,19 +1,15 @@
 """Which files become one, of tables that were never written."""
 
 from random import Random
-from typing import cast
 
 import pytest
-from deltalake import DeltaTable
 
-from seglake.lake.compaction import TableView
 from seglake.lake.snapshots import StoredFile, by_time
 from seglake.lake.tables import CHECKPOINTS, OBSERVATIONS, RECORDS, Table
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
 
 _TARGET_BYTES = 100
 _DAY_MS = 24 * 3600 * 1000
-_NO_HANDLE = cast("DeltaTable", None)  # the plan does not ask it
 
 
 def _file(
@@ -32,7 +28,7 @@ def _file(
 
 
 def _planned(table: Table, *files: StoredFile) -> list[str]:
-    merges = merges_of(TableView(table, _NO_HANDLE, files), _TARGET_BYTES)
+    merges = merges_of(table, files, _TARGET_BYTES)
     return [f"{merge.topic}:{','.join(f.path[-1] for f in merge.files)}" for merge in merges]
 
 
@@ -77,7 +73,7 @@ def test_newer_observations_never_come_to_lie_in_an_older_file(seed: int) -> Non
     newest_file = _file(_DAY_MS * 2)
     rows[newest_file.path] = [number]
     files.append(newest_file)
-    while merges := merges_of(TableView(OBSERVATIONS, _NO_HANDLE, tuple(files)), _TARGET_BYTES):
+    while merges := merges_of(OBSERVATIONS, files, _TARGET_BYTES):
         for merge in merges:
             files = [file for file in files if file not in merge.files]
             newest, number = max(file.written_at_ms for file in merge.files), number + 1

@@ -7,20 +7,19 @@ also advances the generation of an application id. Then the commit fails if anot
 appended meanwhile, and this driver checks again which rows are missing.
 """
 
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import pyarrow as pa
 
 from seglake.lake.commit_protocol import no_hook
+from seglake.lake.commit_tries import CommitTries
 from seglake.lake.delta_tables import Handle, LakeTables
-from seglake.lake.errors import CommitUnknownError
-from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.snapshots import by_time, stored_files
 from seglake.lake.table_commit import Addition, add_files, commit_ids, sync_files
+from seglake.lake.table_view import TableView
 from seglake.lake.tables import Table
 
 
@@ -67,30 +66,22 @@ def append_lacking(
     Raises:
         CommitUnknownError: a commit failed, but may have happened.
     """
-    failure, info = "", {"commit_id": uuid.uuid4().hex, "run_id": run_id}
+    info = {"commit_id": uuid.uuid4().hex, "run_id": run_id}
     tried_from: int | None = None  # version before the first attempt to commit
-    pauses_s = tables.storage.pauses_s(tables.lake_path)
-    for pause_s in pauses_s:
-        time.sleep(pause_s)
-        handle = tables.open(table)
-        if info["commit_id"] in _ids_since(tables, table, handle, tried_from):
-            sync_log(tables, table, handle.version())
+    tries = CommitTries(tables, lambda: table)
+    for view in tries:
+        if info["commit_id"] in _ids_since(view, tried_from):
+            view.make_durable()
             break
-        files = [Addition(file) for file in lacking(handle)]
+        files = [Addition(file) for file in lacking(view.handle)]
         if not files:
-            sync_log(tables, table, handle.version())
+            view.make_durable()
             return
         sync_files(tables, table, (each.file.path for each in files))
         after("files")
-        tried_from = handle.version() if tried_from is None else tried_from
-        moved = {app: tables.generation(table, handle, app) + 1} if app else {}
-        failure = add_files(
-            tables, table, handle, files, commit_info=info, generations=moved, now_ms=now_ms
-        )
-        if not failure:
-            break
-    else:
-        raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
+        tried_from = view.handle.version() if tried_from is None else tried_from
+        moved = view.advanced(app) if app else {}
+        tries.failure = add_files(view, files, commit_info=info, generations=moved, now_ms=now_ms)
     after(table.name)
 
 
@@ -109,9 +100,7 @@ def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Ite
         yield pa.concat_tables(read_rows(tables.storage, file.path, columns))
 
 
-def _ids_since(
-    tables: LakeTables, table: Table, handle: Handle, version: int | None
-) -> Collection[str | None]:
+def _ids_since(view: TableView, version: int | None) -> Collection[str | None]:
     """Return the ids of the commits after a version; empty if the version is None."""
-    count = 0 if version is None else handle.version() - version
-    return commit_ids(tables, table, handle, count) if count > 0 else ()
+    count = 0 if version is None else view.handle.version() - version
+    return commit_ids(view, count) if count > 0 else ()

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from seglake.lake.compaction import TableView, view_of
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import CommitUnknownError
+from seglake.lake.table_view import TableView, view_of
 from seglake.lake.tables import Table
 
 
@@ -13,23 +13,27 @@ class CommitTries:
     """Versions of a table on which to try a commit, until one succeeds.
 
     Attributes:
-        failure: why the last try failed, as text; the caller sets it.
+        failure: why the last try failed, as text; the caller sets it. A try without a failure, "",
+            is the last one.
     """
 
     def __init__(
-        self, tables: LakeTables, table: Callable[[], Table], pauses_s: Sequence[float]
+        self,
+        tables: LakeTables,
+        table: Callable[[], Table],
+        pauses_s: Sequence[float] | None = None,
     ) -> None:
         """Store what is tried.
 
         Args:
             tables: the lake.
             table: returns the table as it is now.
-            pauses_s: pause before each try, in seconds.
+            pauses_s: pause before each try, in seconds; None for those of the storage.
         """
         self._tables = tables
         self._table = table
-        self._pauses_s = pauses_s
-        self.failure = ""
+        self._pauses_s = tables.storage.pauses_s(tables.lake_path) if pauses_s is None else pauses_s
+        self.failure: str | None = None
 
     def __iter__(self) -> Iterator[TableView]:
         """Yield the newest version before each try.
@@ -40,6 +44,7 @@ class CommitTries:
         for pause_s in self._pauses_s:
             time.sleep(pause_s)
             yield view_of(self._tables, self._table())
-        raise CommitUnknownError(
-            table=self._table().name, attempt_count=len(self._pauses_s), reason=self.failure
-        )
+            if self.failure == "":
+                return
+        count, reason = len(self._pauses_s), self.failure or ""
+        raise CommitUnknownError(table=self._table().name, attempt_count=count, reason=reason)

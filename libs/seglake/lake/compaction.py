@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from seglake.lake.app_versions import MAINTAIN_APP
-from seglake.lake.delta_tables import Handle, LakeTables
+from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.merged_files import MergeTask
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.snapshots import StoredFile, stored_files
+from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_commit import Addition, Removal, add_files, sync_files
+from seglake.lake.table_view import TableView
 from seglake.lake.tables import Table
 
 
@@ -36,25 +37,11 @@ class Merge(NamedTuple):
         return sum(file.row_count or 0 for file in self.files)
 
 
-class TableView(NamedTuple):
-    """A version of a table, its data files, and the handle for commits to it."""
-
-    table: Table
-    handle: Handle
-    files: tuple[StoredFile, ...]
-
-
 class Replacement(NamedTuple):
     """Data files to remove, and the file with their rows; None if no row remains."""
 
     old: tuple[StoredFile, ...]
     new: DataFile | None
-
-
-def view_of(tables: LakeTables, table: Table) -> TableView:
-    """Return the newest version of a table with its data files."""
-    handle = tables.open(table)
-    return TableView(table, handle, tuple(stored_files(tables, table, handle)))
 
 
 def merge_task(tables: LakeTables, table: Table, merge: Merge, compression_level: int) -> MergeTask:
@@ -71,7 +58,6 @@ def merge_task(tables: LakeTables, table: Table, merge: Merge, compression_level
 
 
 def replace_files(
-    tables: LakeTables,
     view: TableView,
     merges: Sequence[Merge],
     merged: Sequence[DataFile],
@@ -82,7 +68,6 @@ def replace_files(
     """Replace files by merged files with the same rows, in one commit.
 
     Args:
-        tables: the lake.
         view: the version in which the files to merge were found.
         merges: files to replace.
         merged: the new file of each merge, in the same order.
@@ -97,7 +82,6 @@ def replace_files(
         Replacement(merge.files, file) for merge, file in zip(merges, merged, strict=True)
     ]
     return commit_replacements(
-        tables,
         view,
         replacements,
         loses_rows=False,
@@ -107,7 +91,6 @@ def replace_files(
 
 
 def commit_replacements(
-    tables: LakeTables,
     view: TableView,
     replacements: Sequence[Replacement],
     *,
@@ -119,7 +102,6 @@ def commit_replacements(
     """Sync new files and replace the old ones in one commit; return the failure, see `add_files`.
 
     Args:
-        tables: the lake.
         view: the version on which the commit is based.
         replacements: the old and the new files.
         loses_rows: whether the new files lack rows of the old ones, see `Removal`.
@@ -132,18 +114,13 @@ def commit_replacements(
         for each in replacements
         if each.new is not None
     ]
-    sync_files(tables, view.table, (each.file.path for each in additions))
+    sync_files(view.tables, view.table, (each.file.path for each in additions))
     return add_files(
-        tables,
-        view.table,
-        view.handle,
+        view,
         additions,
         now_ms=now_ms,
         commit_info=commit_info,
-        generations={
-            app: tables.generation(view.table, view.handle, app) + 1
-            for app in (MAINTAIN_APP, *apps)
-        },
+        generations=view.advanced(MAINTAIN_APP, *apps),
         removals=[
             Removal(file.removed, loses_rows=loses_rows)
             for each in replacements

@@ -16,7 +16,7 @@ from seglake.lake.app_versions import (
 )
 from seglake.lake.commit_port import CommitBase, CommitPort, Generations, Steps
 from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
-from seglake.lake.delta_tables import Handle, LakeTables
+from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
@@ -24,6 +24,7 @@ from seglake.lake.redo_file import Redo
 from seglake.lake.table_changes import allow_removals
 from seglake.lake.table_commit import Addition, Removal, add_files, commit_ids
 from seglake.lake.table_log import TableState
+from seglake.lake.table_view import TableView, view_of
 from seglake.lake.tables import LOG_TABLES, CommitTables, Table
 from seglake.lake.waves import TopicWave, check_waves, require_files
 
@@ -163,24 +164,6 @@ class _DeltaGenerations(NamedTuple):
             return self.state.generation(app)
 
 
-class _DeltaView(NamedTuple):
-    """A version of a Delta table, and the handle for commits to it."""
-
-    tables: LakeTables
-    table: Table
-    handle: Handle
-
-    def generation(self, app: str) -> int:
-        """Return the `txn` version of an application id in the table's log; 0 if it has none."""
-        return self.tables.generation(self.table, self.handle, app)
-
-    def file_names(self, topics: Sequence[str]) -> set[str]:
-        """Return the names of the topics' data files, without folders."""
-        [partition] = self.table.partition_by
-        uris = self.handle.file_uris(file_pruning_predicate=[(partition, "in", [*topics])])
-        return {uri.rpartition("/")[2] for uri in uris}
-
-
 class _DeltaPort(CommitPort):
     """Implementation of the port with Delta tables and redo files."""
 
@@ -216,17 +199,17 @@ class _DeltaPort(CommitPort):
         """Return the newest version's generations, read without a handle."""
         return _DeltaGenerations(self._tables, table, self._tables.state(table))
 
-    def opened(self, table: Table) -> _DeltaView:
+    def opened(self, table: Table) -> TableView:
         """Return the newest version of a table, opened anew, as the base of a commit."""
-        return _DeltaView(self._tables, table, self._tables.open(table))
+        return view_of(self._tables, table)
 
     def commit_ids(self, table: Table, after: CommitBase | None = None) -> set[str | None]:
         """Return the commit ids in the log; with `after`, only ids of later versions."""
-        handle = self._tables.open(table)
+        view = view_of(self._tables, table)
         count = None  # no limit: the run may have died long ago
         if after is not None:
-            count = handle.version() - cast("_DeltaView", after).handle.version()
-        return commit_ids(self._tables, table, handle, count)
+            count = view.handle.version() - cast(TableView, after).handle.version()
+        return commit_ids(view, count)
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
         """Raise ForeignChangeError if another tool has changed rows of the topics' tables."""
@@ -237,7 +220,6 @@ class _DeltaPort(CommitPort):
 
         A removal also advances the generation of compactions, whose files it may remove.
         """
-        handle = cast("_DeltaView", view).handle  # the view comes from this port
         files = [f for f in redo.files if f.table == table.name and f.topic in topics]
         info = {
             "attempt_id": redo.attempt_id,
@@ -249,9 +231,7 @@ class _DeltaPort(CommitPort):
         if removed:
             generations[MAINTAIN_APP] = view.generation(MAINTAIN_APP) + 1
         failure = add_files(
-            self._tables,
-            table,
-            handle,
+            cast(TableView, view),  # the view comes from this port
             [Addition(file, redo.created_at_ms) for file in files],
             now_ms=redo.created_at_ms,
             commit_info=info,

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.lake.compaction import TableView
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import Within, columns_of, is_one_of, numbers, read_rows
 from seglake.lake.place_columns import place_columns
 from seglake.lake.removed_sums import RemovedSums
 from seglake.lake.rewritten_files import OldFile, write_again
 from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import TableView
 from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
 from seglake.storage.storage import Storage
 

@@ -7,13 +7,12 @@ import pyarrow as pa
 
 from seglake.lake.app_versions import MAINTAIN_APP
 from seglake.lake.commit_tries import CommitTries
-from seglake.lake.compaction import TableView
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
-from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.parquet_rows import read_files
 from seglake.lake.table_commit import Addition, Removal, add_files, sync_files
+from seglake.lake.table_view import TableView
 from seglake.lake.tables import Table
 
 # Any: columns have values of many types.
@@ -39,22 +38,20 @@ def replace_rows(
     Raises:
         CommitUnknownError: a commit failed, but may have happened.
     """
-    tries = CommitTries(tables, lambda: table, tables.storage.pauses_s(tables.lake_path))
+    tries = CommitTries(tables, lambda: table)
     for view in tries:
         paths = [file.path for file in view.files]
         there = read_files(tables.storage, table, paths, table.schema.names)
         rows = change(there.to_pylist())
         if rows is None:
-            sync_log(tables, table, view.handle.version())
+            view.make_durable()
             return
-        tries.failure = _replace(tables, view, rows, run_id)
-        if not tries.failure:
-            return
+        tries.failure = _replace(view, rows, run_id)
 
 
-def _replace(tables: LakeTables, view: TableView, rows: Sequence[Row], run_id: str) -> str:
+def _replace(view: TableView, rows: Sequence[Row], run_id: str) -> str:
     """Replace all files of a table by one file with the rows; return the failure, or ""."""
-    table = view.table
+    tables, table = view.tables, view.table
     with ParquetFile(tables.storage, tables.lake_path, table, "") as file:
         if rows:
             file.write(pa.RecordBatch.from_pylist([dict(row) for row in rows], table.file_schema))
@@ -62,11 +59,9 @@ def _replace(tables: LakeTables, view: TableView, rows: Sequence[Row], run_id: s
     files = [] if written is None else [written]
     sync_files(tables, table, (each.path for each in files))
     return add_files(
-        tables,
-        table,
-        view.handle,
+        view,
         [Addition(each) for each in files],
         commit_info={"run_id": run_id, MAINTAINS: "replacement"},
-        generations={MAINTAIN_APP: tables.generation(table, view.handle, MAINTAIN_APP) + 1},
+        generations=view.advanced(MAINTAIN_APP),
         removals=[Removal(each.removed, loses_rows=True) for each in view.files],
     )

@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from seglake.lake.delta_tables import Handle, LakeTables
-from seglake.lake.log_durability import sync_log, write_checkpoint
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.log_durability import write_checkpoint
 from seglake.lake.parquet_files import DataFile, RemovedFile
+from seglake.lake.table_view import TableView
 from seglake.lake.tables import Table
 from seglake.lake.torn_logs import ACTION_COUNT
 
@@ -55,9 +56,7 @@ def sync_files(tables: LakeTables, table: Table, paths: Iterable[str]) -> None:
 
 
 def add_files(
-    tables: LakeTables,
-    table: Table,
-    handle: Handle,
+    view: TableView,
     additions: Iterable[Addition],
     *,
     commit_info: Mapping[str, str],
@@ -68,13 +67,11 @@ def add_files(
     """Add finished files to a table in one commit, and make its log durable.
 
     Args:
-        tables: the lake.
-        table: the table.
-        handle: handle at the newest version; the commit does not advance it.
+        view: the newest version of the table.
         additions: the files to add.
         commit_info: keys and values for the commit's info.
         generations: new `txn` version of each application id; the commit fails if another commit
-            has changed one of these ids since the handle's version.
+            has changed one of these ids since this version.
         now_ms: time of the commit, in ms since 1970; None for now.
         removals: files to remove; the added files have all or some of their rows.
 
@@ -85,7 +82,7 @@ def add_files(
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import Transaction
 
-    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    table, now_ms = view.table, time.time_ns() // 1_000_000 if now_ms is None else now_ms
     removed = [*removals]
     loses_rows = any(removal.loses_rows for removal in removed)
     changes_rows = loses_rows or not removed
@@ -95,35 +92,35 @@ def add_files(
     count = len(added) + len(gone) + len(apps)
     try:
         info = {**commit_info, ACTION_COUNT: str(count)}
-        _commit(handle, table, [*added, *gone], apps, info, is_retried=not loses_rows)
+        _commit(view, [*added, *gone], apps, info, is_retried=not loses_rows)
     except (DeltaError, OSError, ValueError) as error:
-        return failure_text(tables, table, "commit to", error)
+        return _failure_text(view, error)
     # The handle stays at the version before the commit, which Delta calls the read version.
-    counts = (handle.version(), len(added), len(gone), len(apps))
+    counts = (view.handle.version(), len(added), len(gone), len(apps))
     _LOG.debug("%s: committed read_version=%d added=%d removed=%d topics=%d", table.name, *counts)
-    make_durable(tables, table, handle, read_version=handle.version())
+    _make_durable(view)
     return ""
 
 
-def failure_text(tables: LakeTables, table: Table, action: str, error: Exception) -> str:
+def _failure_text(view: TableView, error: Exception) -> str:
     """Return why a commit failed, as text for the run's summary; also write it to the debug log."""
-    failure = f"{type(error).__name__}: {tables.failure(action, table, error).reason}"
-    _LOG.debug("%s: commit failed: %s", table.name, failure)
+    reason = view.tables.failure("commit to", view.table, error).reason
+    failure = f"{type(error).__name__}: {reason}"
+    _LOG.debug("%s: commit failed: %s", view.table.name, failure)
     return failure
 
 
-def make_durable(tables: LakeTables, table: Table, handle: Handle, *, read_version: int) -> None:
+def _make_durable(view: TableView) -> None:
     """Sync the log with the commit after a version, and write a checkpoint if one is due."""
-    sync_log(tables, table, read_version)
+    view.make_durable()
     # If another run commits meanwhile, a multiple of ten may be skipped. The next multiple then
     # gets the checkpoint, which only costs readers time.
-    if read_version % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
-        write_checkpoint(tables, table, handle)
+    if view.handle.version() % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
+        write_checkpoint(view.tables, view.table, view.handle)
 
 
 def _commit(
-    handle: Handle,
-    table: Table,
+    view: TableView,
     actions: "list[AddAction | RemoveAction]",
     apps: "list[Transaction]",
     info: dict[str, str],
@@ -136,11 +133,11 @@ def _commit(
     """
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
-    handle.create_write_transaction(
+    view.handle.create_write_transaction(
         actions,
         mode="append",
-        schema=table.schema,
-        partition_by=list(table.partition_by),
+        schema=view.table.schema,
+        partition_by=list(view.table.partition_by),
         commit_properties=CommitProperties(
             custom_metadata=info,
             app_transactions=apps,
@@ -152,9 +149,7 @@ def _commit(
 
 
 def empty_table(
-    tables: LakeTables,
-    table: Table,
-    handle: Handle,
+    view: TableView,
     schema: pa.Schema,
     *,
     commit_info: Mapping[str, str],
@@ -162,7 +157,7 @@ def empty_table(
 ) -> str:
     """Remove all rows of an unpartitioned table, and change its columns, in one commit.
 
-    The commit fails if any other commit was made since the handle's version. For the arguments and
+    The commit fails if any other commit was made since this version. For the arguments and
     the result see `add_files`.
     """
     from deltalake.exceptions import DeltaError
@@ -170,10 +165,10 @@ def empty_table(
 
     now_ms = time.time_ns() // 1_000_000
     apps = [Transaction(app, number, now_ms) for app, number in generations.items()]
-    changes_columns = table.schema.names != schema.names
-    count = len(handle.file_uris()) + len(apps) + changes_columns
+    changes_columns = view.table.schema.names != schema.names
+    count = len(view.handle.file_uris()) + len(apps) + changes_columns
     try:
-        handle.create_write_transaction(
+        view.handle.create_write_transaction(
             [],
             mode="overwrite",
             schema=schema,
@@ -186,9 +181,9 @@ def empty_table(
             post_commithook_properties=PostCommitHookProperties(False, False),
         )
     except (DeltaError, OSError, ValueError) as error:
-        return failure_text(tables, table, "commit to", error)
-    _LOG.debug("%s: emptied read_version=%d", table.name, handle.version())
-    make_durable(tables, table, handle, read_version=handle.version())
+        return _failure_text(view, error)
+    _LOG.debug("%s: emptied read_version=%d", view.table.name, view.handle.version())
+    _make_durable(view)
     return ""
 
 
@@ -222,16 +217,12 @@ def _removal(
     )
 
 
-def commit_ids(
-    tables: LakeTables, table: Table, handle: Handle, count: int | None
-) -> set[str | None]:
+def commit_ids(view: TableView, count: int | None) -> set[str | None]:
     """Return the ids of a table's newest commits; None for a commit without an id.
 
     Args:
-        tables: the lake.
-        table: the table.
-        handle: handle at the newest version.
+        view: the newest version of the table.
         count: number of commits to read; None reads all in the log.
     """
-    with tables.named("read the history of", table):
-        return {entry.get("commit_id") for entry in handle.history(count)}
+    with view.tables.named("read the history of", view.table):
+        return {entry.get("commit_id") for entry in view.handle.history(count)}

@@ -22,13 +22,12 @@ import pyarrow as pa
 from seglake.lake.app_versions import MAINTAIN_APP, app_id
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.commit_tries import CommitTries
-from seglake.lake.compaction import TableView
 from seglake.lake.delta_tables import OWN_FOLDER, LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.lake_folder import entries_of
-from seglake.lake.log_durability import sync_log
 from seglake.lake.table_changes import allow_removals, set_property
 from seglake.lake.table_commit import Removal, add_files, commit_ids, empty_table
+from seglake.lake.table_view import TableView, view_of
 from seglake.lake.tables import Table
 from seglake.lake.typed_tables import FORMS, PLACE_FIELDS, TypedTable, typed_tables
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, TYPED_COLUMNS, VALUE_REJECTS
@@ -54,6 +53,10 @@ class TopicDrop:
     def apps(self) -> dict[str, int]:
         """Return the generation that the drop gives to each application id."""
         return {app_id(source, self.topic): n for source, n in self.generations.items()}
+
+    def is_done_in(self, view: TableView) -> bool:
+        """Return whether a version of a table has the generations of the drop."""
+        return all(view.generation(app) >= n for app, n in self.apps.items())
 
 
 def drop_topic(
@@ -132,32 +135,27 @@ def _run(tables: LakeTables, drop: TopicDrop, after: Callable[[str], None]) -> b
 
 
 def _is_decided(tables: LakeTables, drop: TopicDrop) -> bool:
-    handle = tables.open(VALUE_REJECTS)
-    return drop.drop_id in commit_ids(tables, VALUE_REJECTS, handle, None)
+    return drop.drop_id in commit_ids(view_of(tables, VALUE_REJECTS), None)
 
 
 def _decided(tables: LakeTables, drop: TopicDrop) -> bool:
     """Take the deciding step if necessary; return whether the drop is decided."""
     tries = _tries(tables, lambda: VALUE_REJECTS)
     for view in tries:
-        if any(_generation(tables, view, app) >= n for app, n in drop.apps.items()):
-            break
-        tries.failure = _commit_removal(tables, drop, view)
-        if not tries.failure:
-            return True
-    return drop.drop_id in commit_ids(tables, view.table, view.handle, None)
+        if any(view.generation(app) >= n for app, n in drop.apps.items()):
+            return drop.drop_id in commit_ids(view, None)
+        tries.failure = _commit_removal(drop, view)
+    return True
 
 
 def _remove(tables: LakeTables, drop: TopicDrop, table: Table) -> None:
     """Remove the topic's rows from a table partitioned by topic, unless they are gone."""
     tries = _tries(tables, lambda: table)
     for view in tries:
-        if _is_done(tables, drop, view):
-            sync_log(tables, table, view.handle.version())
+        if drop.is_done_in(view):
+            view.make_durable()
             return
-        tries.failure = _commit_removal(tables, drop, view)
-        if not tries.failure:
-            return
+        tries.failure = _commit_removal(drop, view)
 
 
 def _empty(tables: LakeTables, drop: TopicDrop, typed: TypedTable) -> None:
@@ -169,11 +167,9 @@ def _empty(tables: LakeTables, drop: TopicDrop, typed: TypedTable) -> None:
 
     tries = _tries(tables, as_it_is)
     for view in tries:
-        if _is_done(tables, drop, view):
+        if drop.is_done_in(view):
             break
-        tries.failure = _commit_overwrite(tables, drop, view)
-        if not tries.failure:
-            break
+        tries.failure = _commit_overwrite(drop, view)
     tables.forget_handles()
     empty = as_it_is()
     if len(empty.schema) > len(PLACE_FIELDS):  # another driver has completed the drop
@@ -189,15 +185,6 @@ def _tries(tables: LakeTables, table: Callable[[], Table]) -> CommitTries:
     return CommitTries(tables, table, pauses_s)
 
 
-def _is_done(tables: LakeTables, drop: TopicDrop, view: TableView) -> bool:
-    """Return whether a version of a table has the generations of a drop."""
-    return all(_generation(tables, view, app) >= n for app, n in drop.apps.items())
-
-
-def _generation(tables: LakeTables, view: TableView, app: str) -> int:
-    return tables.generation(view.table, view.handle, app)
-
-
 def _files(drop: TopicDrop, view: TableView) -> list[Removal]:
     """Return the topic's files in a version of a table, as removals."""
     return [
@@ -207,27 +194,22 @@ def _files(drop: TopicDrop, view: TableView) -> list[Removal]:
     ]
 
 
-def _commit_removal(tables: LakeTables, drop: TopicDrop, view: TableView) -> str:
+def _commit_removal(drop: TopicDrop, view: TableView) -> str:
     """Commit the removal of the topic's files; return the failure, or ""."""
-    maintains = {MAINTAIN_APP: _generation(tables, view, MAINTAIN_APP) + 1}
     return add_files(
-        tables,
-        view.table,
-        view.handle,
+        view,
         [],
         commit_info={"run_id": drop.run_id, "commit_id": drop.drop_id},
-        generations=drop.apps | maintains,
+        generations=drop.apps | view.advanced(MAINTAIN_APP),
         removals=_files(drop, view),
     )
 
 
-def _commit_overwrite(tables: LakeTables, drop: TopicDrop, view: TableView) -> str:
+def _commit_overwrite(drop: TopicDrop, view: TableView) -> str:
     """Commit a typed table without rows and columns of values; return the failure, or ""."""
     return empty_table(
-        tables,
-        view.table,
-        view.handle,
+        view,
         pa.schema(PLACE_FIELDS),
         commit_info={"run_id": drop.run_id, "commit_id": drop.drop_id},
-        generations=drop.apps | {MAINTAIN_APP: _generation(tables, view, MAINTAIN_APP) + 1},
+        generations=drop.apps | view.advanced(MAINTAIN_APP),
     )

@@ -19,6 +19,7 @@ from seglake.lake.parquet_files import folder_value
 from seglake.lake.table_changes import APPEND_ONLY, extend_table, set_property
 from seglake.lake.table_commit import add_files
 from seglake.lake.table_creation import create_table
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import (
     HEADERS_TYPE,
     Column,
@@ -261,9 +262,7 @@ def align(
         due = [app for app in apps if state.generation(app) < published.generation(app)]
         if due:
             add_files(
-                tables,
-                each.table,
-                tables.open(each.table),
+                view_of(tables, each.table),
                 [],
                 commit_info={"run_id": run_id},
                 generations={app: published.generation(app) for app in due},

@@ -19,10 +19,10 @@ from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
 from seglake.lake.commit_protocol import no_hook
-from seglake.lake.compaction import view_of
 from seglake.lake.delta_commit import recover
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.table_creation import create_missing, upgrade_notes
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import RECORDS, REQUIRED_TABLES
 from seglake.lake.vacuum import kept_for
 from seglake.lake.value_recovery import complete_values

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from seglake.ingest_steps.run_context import RunContext
 from seglake.lake.commit_tries import CommitTries
-from seglake.lake.compaction import Replacement, TableView, commit_replacements
+from seglake.lake.compaction import Replacement, commit_replacements
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_changes import allow_removals
+from seglake.lake.table_view import TableView
 from seglake.lake.tables import Table
 from seglake.pipelines.lake_erase.rewritten_files import FoundRows, rewritten
 
@@ -67,10 +68,10 @@ def change_rows(
                 tries.failure = "another version was committed"
                 continue
         tries.failure = _commit(context, view, found, fences, keeps_rows=keeps_rows)
-        if not tries.failure:
+        if tries.failure:
+            context.tables.forget_handles()
+        else:
             context.after(f"erased from {table.name}")
-            break
-        context.tables.forget_handles()
     return done
 
 
@@ -93,7 +94,6 @@ def _commit(
         Replacement((file,), new) for (file, _), new in zip(found, written, strict=True)
     ]
     return commit_replacements(
-        context.tables,
         view,
         replacements,
         loses_rows=True,

@@ -6,10 +6,10 @@ import numpy as np
 
 from seglake.errors import WrongCallError
 from seglake.ingest_steps.run_context import RunContext
-from seglake.lake.compaction import view_of
 from seglake.lake.parquet_rows import plain_texts, read_rows
 from seglake.lake.rule_table import ERASURES
 from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import view_of
 from seglake.log_tables.begun_erasures import abandon
 from seglake.pipelines.lake_erase.file_changes import change_rows
 from seglake.pipelines.lake_erase.rewritten_files import FoundRows

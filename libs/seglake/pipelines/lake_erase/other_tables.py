@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from seglake.ingest_steps.repair.salvage import APP as SALVAGE_APP
 from seglake.ingest_steps.run_context import RunContext
-from seglake.lake.compaction import view_of
 from seglake.lake.latest_tables import FENCE_APP, latest_tables
 from seglake.lake.place_columns import PlaceColumns, place_columns
 from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import LOG_TABLES, QUARANTINE, SALVAGED_RECORDS, Table
 from seglake.lake.typed_tables import typed_tables
 from seglake.lake.value_tables import VALUE_REJECTS

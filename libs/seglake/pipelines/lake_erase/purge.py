@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from seglake.ingest_steps.run_context import RunContext
-from seglake.lake.compaction import commit_replacements, view_of
+from seglake.lake.compaction import commit_replacements
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_folder import entries_of
 from seglake.lake.latest_tables import latest_tables
 from seglake.lake.parquet_files import folder_value
 from seglake.lake.parquet_rows import columns_of, distinct_rows, read_rows
 from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import LOG_TABLES, QUARANTINE, RECORDS, SALVAGED_RECORDS, Table
 from seglake.lake.typed_tables import typed_tables
 from seglake.lake.vacuum import purge_removed, removed_files, scratch_deleted
@@ -180,7 +181,7 @@ def _stop_compactions(context: RunContext, table: Table) -> None:
     for pause_s in _PAUSES_S:
         time.sleep(pause_s)
         view = view_of(tables, table)
-        if not commit_replacements(tables, view, [], loses_rows=False, commit_info=info):
+        if not commit_replacements(view, [], loses_rows=False, commit_info=info):
             return
         tables.forget_handles()
 

@@ -15,11 +15,11 @@ from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger, w
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake import delta_commit
-from seglake.lake.compaction import TableView, view_of
 from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.removed_sums import NOTHING_REMOVED, RemovedSums
 from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import TableView, view_of
 from seglake.lake.tables import GAPS, RECORDS
 from seglake.lake.waves import TopicWave
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from seglake.lake.app_versions import app_id
 from seglake.lake.commit_tries import CommitTries
-from seglake.lake.compaction import TableView
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.latest_tables import FENCE_APP
 from seglake.lake.parquet_files import DataFile, ParquetFile, row_groups
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_commit import Addition, Removal, add_files, sync_files
+from seglake.lake.table_view import TableView
 from seglake.pipelines.lake_latest.latest_plan import LatestWork
 from seglake.pipelines.lake_latest.latest_rows import ChangeCounts, LatestRows
 from seglake.settings.settings import WriteSettings
@@ -50,14 +50,14 @@ def committed(
     table = work.latest.table
     app = app_id(work.source_id, work.topic)
     counts = ChangeCounts(0, 0, 0)
-    tries = CommitTries(tables, lambda: table, tables.storage.pauses_s(tables.lake_path))
+    tries = CommitTries(tables, lambda: table)
     for view in tries:
-        found = tables.generation(table, view.handle, app)
+        found = view.generation(app)
         if found != work.applied:
             # After a failure, this generation comes from this commit, or from one with the same
             # rows.
             return counts if tries.failure and found == work.published else None
-        if tables.generation(table, view.handle, FENCE_APP) != fence:
+        if view.generation(FENCE_APP) != fence:
             return None  # an erasure may have removed records that this run has read
         counts, names = rows.match([file.path for file in view.files])
         replaced = [file for file in view.files if file.removed.name in names]
@@ -66,14 +66,11 @@ def committed(
         after("files")
         # If the commit only adds files, the fence's generation makes it fail beside an erasure.
         generations = {app: work.published, FENCE_APP: fence}
-        tries.failure = _commit(tables, view, replaced, files, generations, commit_info)
-        if not tries.failure:
-            break
+        tries.failure = _commit(view, replaced, files, generations, commit_info)
     return counts
 
 
 def _commit(
-    tables: LakeTables,
     view: TableView,
     replaced: Iterable[StoredFile],
     files: Iterable[DataFile],
@@ -82,11 +79,9 @@ def _commit(
 ) -> str:
     """Commit new files in place of old ones, and return why that failed, or ""."""
     added = [*files]
-    sync_files(tables, view.table, (file.path for file in added))
+    sync_files(view.tables, view.table, (file.path for file in added))
     return add_files(
-        tables,
-        view.table,
-        view.handle,
+        view,
         [Addition(file) for file in added],
         commit_info=commit_info,
         generations=generations,

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.compaction import view_of
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import (
     HIGHEST,
@@ -23,6 +22,7 @@ from seglake.lake.parquet_rows import (
     read_rows,
 )
 from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import BATCHES, GAPS, RECORDS, Table
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger

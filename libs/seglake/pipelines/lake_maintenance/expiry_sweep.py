@@ -12,13 +12,14 @@ from typing import Any
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.compaction import Replacement, TableView, commit_replacements, view_of
+from seglake.lake.compaction import Replacement, commit_replacements
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.removed_rows import Rewritten, RowChoice, rewrite, rewrite_tasks, total_removed
 from seglake.lake.table_changes import allow_removals
+from seglake.lake.table_view import TableView, view_of
 from seglake.lake.tables import (
     BATCHES,
     GAPS,
@@ -163,7 +164,7 @@ def _sweep(table: Table, topic: str, choices: Sequence[RowChoice], context: RunC
         if not changed or context.is_dry_run:
             return count
         allow_removals(tables, table)
-        failure = replace_rewritten(tables, view_of(tables, table), changed, context.run_id)
+        failure = replace_rewritten(view_of(tables, table), changed, context.run_id)
         if not failure:
             context.after(f"swept {table.name}")
             return count
@@ -206,16 +207,10 @@ def without_rows(
     return [each for each in done if each.is_changed]
 
 
-def replace_rewritten(
-    tables: LakeTables,
-    view: TableView,
-    changed: Sequence[Rewritten],
-    run_id: str,
-) -> str:
+def replace_rewritten(view: TableView, changed: Sequence[Rewritten], run_id: str) -> str:
     """Replace files by the files without the removed rows, in one commit.
 
     Args:
-        tables: the lake.
         view: the newest version, on which the commit is based.
         changed: files to replace.
         run_id: id of the run, for the commit's info.
@@ -228,7 +223,6 @@ def replace_rewritten(
     if not all(each.file.path in there for each in changed):
         return "a compaction replaced files meanwhile"
     return commit_replacements(
-        tables,
         view,
         [Replacement((each.file,), each.replacement) for each in changed],
         loses_rows=True,

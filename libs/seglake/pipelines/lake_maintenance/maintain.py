@@ -15,7 +15,7 @@ from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
 from seglake.lake.commit_protocol import no_hook
-from seglake.lake.compaction import Merge, TableView, merge_task, replace_files, view_of
+from seglake.lake.compaction import Merge, merge_task, replace_files
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
@@ -25,6 +25,7 @@ from seglake.lake.merged_files import merge
 from seglake.lake.rule_table import ERASURES
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_creation import create_missing, pending_upgrade, upgrade_notes
+from seglake.lake.table_view import TableView, view_of
 from seglake.lake.tables import REQUIRED_TABLES, TABLES, Table
 from seglake.lake.topic_drop import complete_drops
 from seglake.lake.typed_tables import TYPED_FOLDER, commit_tables, typed_tables
@@ -220,10 +221,10 @@ class _Maintenance:
 
     def _merges(self, view: TableView) -> list[Merge]:
         selects = self.scan.settings.select
-        only = view.table.topics or ()
+        only, target_bytes = view.table.topics or (), self.scan.settings.write.target_file_bytes
         return [
             merge
-            for merge in merges_of(view, self.scan.settings.write.target_file_bytes)
+            for merge in merges_of(view.table, view.files, target_bytes)
             if not selects.topics
             or any(map(selects.selects_topic, [merge.topic] if merge.topic else only))
         ]
@@ -240,7 +241,7 @@ class _Maintenance:
                 sizes=[each.size_bytes for each in wave],
                 text=f"compacting {view.table.name}",
             )
-            done.failure = replace_files(self.tables, view, wave, files, run_id=self.run_id)
+            done.failure = replace_files(view, wave, files, run_id=self.run_id)
             view = view_of(self.tables, view.table)
             if done.failure:
                 break

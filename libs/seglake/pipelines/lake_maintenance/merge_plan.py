@@ -1,11 +1,12 @@
 """Chooses small data files of a table to merge."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from seglake.lake.compaction import Merge, TableView
+from seglake.grouping import grouped
+from seglake.lake.compaction import Merge
 from seglake.lake.snapshots import StoredFile, by_time
-from seglake.lake.tables import OBSERVATIONS
+from seglake.lake.tables import OBSERVATIONS, Table
 from seglake.task_engine.packing import packed
 
 _MOST_FILES = 32  # most files in a merge: one row group of each is in memory
@@ -15,7 +16,7 @@ _MOST_OBSERVATIONS = 20_000
 _DAY_MS = 24 * 3600 * 1000
 
 
-def merges_of(view: TableView, target_bytes: int) -> list[Merge]:
+def merges_of(table: Table, files: Sequence[StoredFile], target_bytes: int) -> list[Merge]:
     """Return the merges: groups of files of one topic below half of the target size.
 
     Merged files may be merged again, until no topic has two small files. Two kinds of files are not
@@ -23,37 +24,38 @@ def merges_of(view: TableView, target_bytes: int) -> list[Merge]:
     files outside of a topic's folder, which seglake did not write.
 
     Args:
-        view: the table's newest version.
+        table: the table.
+        files: the data files of its newest version.
         target_bytes: largest size of a merged file.
     """
-    if view.table == OBSERVATIONS:
-        return _merged_observations(view)
+    if table == OBSERVATIONS:
+        return _merged_observations(files)
+    own = (file for file in files if file.topic is not None or not table.partition_by)
     return [
         Merge(topic, tuple(group))
-        for topic, small in _by_topic(view, target_bytes)
+        for topic, small in _by_topic(own, target_bytes)
         for group in packed(small, lambda f: f.size_bytes, target_bytes, most_items=_MOST_FILES)
         if len(group) > 1
     ]
 
 
-def _by_topic(view: TableView, target_bytes: int) -> Iterator[tuple[str, Sequence[StoredFile]]]:
+def _by_topic(
+    files: Iterable[StoredFile], target_bytes: int
+) -> Iterator[tuple[str, Sequence[StoredFile]]]:
     """Yield the small files of each topic, sorted by partition and offset."""
-    by_topic: dict[str, list[StoredFile]] = {}
-    for file in view.files:
-        is_ours = file.topic is not None or not view.table.partition_by
-        if is_ours and _is_small(file, target_bytes):
-            by_topic.setdefault(file.topic or "", []).append(file)
+    small_files = (file for file in files if _is_small(file, target_bytes))
+    by_topic = grouped((file.topic or "", file) for file in small_files)
     for topic, small in sorted(by_topic.items()):
         yield topic, sorted(small, key=_place)
 
 
-def _merged_observations(view: TableView) -> list[Merge]:
+def _merged_observations(files: Sequence[StoredFile]) -> list[Merge]:
     """Return merges of small files that follow each other in time, so that this order is kept.
 
     Files of the last day are not merged, because a late file might belong between the merged rows.
     """
-    settled_ms = max((file.written_at_ms for file in view.files), default=0) - _DAY_MS
-    old = [file for file in view.files if file.written_at_ms < settled_ms]
+    settled_ms = max((file.written_at_ms for file in files), default=0) - _DAY_MS
+    old = [file for file in files if file.written_at_ms < settled_ms]
     runs = groupby(sorted(old, key=by_time), key=_has_few_rows)
     return [
         Merge("", tuple(group))
