@@ -1,12 +1,14 @@
 """Selects the storage of a path by its scheme."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import BinaryIO
+from collections.abc import Callable, Iterable
+from typing import Any, BinaryIO, TypeVar, cast
 
 from seglake.storage.errors import PlaceError, UnsupportedUriError
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.local_storage import LocalStorage
-from seglake.storage.storage import FileInfo, Reader, Storage
+from seglake.storage.storage import Storage
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 _EXPECTED = (
     "a plain path",
@@ -16,6 +18,16 @@ _EXPECTED = (
     "hdfs://host:port/path",
 )
 _LOCAL_SCHEMES = ("", "file")
+
+
+def _by_path(method: Method) -> Method:
+    """Return a method that passes its call on to the storage of the path, its first argument."""
+
+    # Any: the arguments and results are those of `method`.
+    def passed_on(self: "Storages", path: str, *rest: Any) -> Any:
+        return getattr(self._of(path), method.__name__)(path, *rest)
+
+    return cast("Method", passed_on)
 
 
 class Storages(Storage):
@@ -30,61 +42,35 @@ class Storages(Storage):
         self._properties = properties
         self._by_scheme: dict[str, Storage] = dict.fromkeys(_LOCAL_SCHEMES, LocalStorage())
 
-    def locate(self, uri: str) -> str:
-        """Return the absolute path of a URI in the storage of its scheme."""
-        return self._of(uri).locate(uri)
-
-    def list_folder(self, path: str) -> list[FileInfo]:
-        """Return the entries of a folder, sorted by name."""
-        return self._of(path).list_folder(path)
-
-    def list_after(self, folder: str, name: str) -> list[FileInfo]:
-        """Return the files of a folder whose names come after `name`, sorted."""
-        return self._of(folder).list_after(folder, name)
-
-    def info(self, path: str) -> FileInfo | None:
-        """Return a description of a file or folder; None if it does not exist."""
-        return self._of(path).info(path)
-
-    def link_problem(self, path: str) -> str:
-        """Return why a link is broken; empty for an intact link and for other paths."""
-        return self._of(path).link_problem(path)
-
-    def open_reader(self, path: str) -> Reader:
-        """Open a file for reads at any position."""
-        return self._of(path).open_reader(path)
-
-    def open_listed(self, path: str, size_bytes: int) -> Reader:
-        """Open a file that never changes; its listed size saves a request."""
-        return self._of(path).open_listed(path, size_bytes)
-
-    def read_bytes(self, path: str) -> bytes:
-        """Return the whole content of a small file."""
-        return self._of(path).read_bytes(path)
-
-    def write_bytes(self, path: str, data: bytes) -> None:
-        """Write a whole file, durable on return."""
-        self._of(path).write_bytes(path, data)
-
-    def open_output(self, path: str) -> BinaryIO:
-        """Create a file that does not exist yet, for writing."""
-        return self._of(path).open_output(path)
-
-    def delete(self, path: str) -> None:
-        """Delete a file, if it exists."""
-        self._of(path).delete(path)
-
-    def delete_folder(self, path: str) -> None:
-        """Delete a folder with its content, if it exists."""
-        self._of(path).delete_folder(path)
+    locate = _by_path(Storage.locate)
+    list_folder = _by_path(Storage.list_folder)
+    list_after = _by_path(Storage.list_after)
+    info = _by_path(Storage.info)
+    link_problem = _by_path(Storage.link_problem)
+    open_reader = _by_path(Storage.open_reader)
+    open_listed = _by_path(Storage.open_listed)
+    read_bytes = _by_path(Storage.read_bytes)
+    write_bytes = _by_path(Storage.write_bytes)
+    open_output = _by_path(Storage.open_output)
+    delete = _by_path(Storage.delete)
+    delete_folder = _by_path(Storage.delete_folder)
+    make_folder = _by_path(Storage.make_folder)
+    needs_sync = _by_path(Storage.needs_sync)
+    requests_at_once = _by_path(Storage.requests_at_once)
+    without_links = _by_path(Storage.without_links)
+    creates_exclusively = _by_path(Storage.creates_exclusively)
+    pauses_s = _by_path(Storage.pauses_s)
+    hadoop_uri = _by_path(Storage.hadoop_uri)
+    hadoop_properties = _by_path(Storage.hadoop_properties)
+    delta_options = _by_path(Storage.delta_options)
 
     def discard(self, output: BinaryIO, path: str) -> None:
         """Abandon an output that is not closed yet."""
         self._of(path).discard(output, path)
 
-    def make_folder(self, path: str) -> None:
-        """Create a folder and its parents, if missing."""
-        self._of(path).make_folder(path)
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        """Return seglake's error for an error text of delta-rs at a path."""
+        return self._of(path).failure(action, path, text)
 
     def sync(self, paths: Iterable[str]) -> None:
         """Make files durable, each in its own storage."""
@@ -93,42 +79,6 @@ class Storages(Storage):
             by_storage.setdefault(self._of(path), []).append(path)
         for storage, group in by_storage.items():
             storage.sync(group)
-
-    def needs_sync(self, path: str) -> bool:
-        """Return whether a power cut may undo a write until it is synced."""
-        return self._of(path).needs_sync(path)
-
-    def requests_at_once(self, path: str) -> int:
-        """Return how many requests should run in parallel on a path's storage."""
-        return self._of(path).requests_at_once(path)
-
-    def without_links(self, path: str) -> str:
-        """Return the path with links resolved."""
-        return self._of(path).without_links(path)
-
-    def creates_exclusively(self, folder: str) -> bool:
-        """Return whether only one of several writers can create the same file in a folder."""
-        return self._of(folder).creates_exclusively(folder)
-
-    def pauses_s(self, path: str) -> Sequence[float]:
-        """Return the seconds to wait before each try of a commit."""
-        return self._of(path).pauses_s(path)
-
-    def failure(self, action: str, path: str, text: str) -> PlaceError:
-        """Return seglake's error for an error text of delta-rs at a path."""
-        return self._of(path).failure(action, path, text)
-
-    def hadoop_uri(self, path: str) -> str:
-        """Return the path as Hadoop clients write it."""
-        return self._of(path).hadoop_uri(path)
-
-    def hadoop_properties(self, path: str) -> Mapping[str, str]:
-        """Return the properties that a Hadoop client needs for a path."""
-        return self._of(path).hadoop_properties(path)
-
-    def delta_options(self, path: str) -> Mapping[str, str]:
-        """Return the options that delta-rs needs for a path."""
-        return self._of(path).delta_options(path)
 
     def _of(self, path: str) -> Storage:
         """Return the storage of a path; raise UnsupportedUriError for an unknown scheme."""
