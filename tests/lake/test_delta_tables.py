@@ -15,9 +15,9 @@ from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NotALakeError, SchemaError, TableRefusedError, UnsafeStoreError
 from seglake.lake.lake_format import FORMAT
-from seglake.lake.snapshots import read_snapshots
 from seglake.lake.table_creation import create_missing
 from seglake.lake.table_log import TableLog
+from seglake.lake.table_view import read_snapshots
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from seglake.storage.errors import LakeFolderError, StorageError
 from seglake.storage.local_storage import LocalStorage
@@ -308,7 +308,7 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
     with pytest.raises(StorageError, match=r"cannot read the log of .*: Kernel error: no answer"):
         versions(lake.tables, SOURCE, ["orders"])
     with pytest.raises(StorageError, match="no answer"):
-        snapshot.generation(SOURCE, "orders")
+        snapshot.generation(app_id(SOURCE, "orders"))
 
 
 def test_one_table_is_opened_before_the_others(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

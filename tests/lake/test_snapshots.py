@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from seglake.lake.app_versions import app_id
 from seglake.lake.delta_commit import commit_wave
-from seglake.lake.snapshots import read_snapshots
+from seglake.lake.table_view import read_snapshots
 from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
 from support.lake_drivers import commit_after_the_first_table
 from support.lake_rows import SOURCE, Lake, attempt_of, new_attempt, next_wave
@@ -33,9 +34,9 @@ def test_a_snapshot_knows_the_generation_of_each_topic(table: Table, lake: Lake)
     for _ in range(2):
         _commit(lake, "orders", range(10))
     snapshot = read_snapshots(lake.tables, [table])[table.name]
-    assert snapshot.generation(SOURCE, "orders") == 2
-    assert snapshot.generation(SOURCE, "payments") == 0
-    assert snapshot.generation("another", "orders") == 0
+    assert snapshot.generation(app_id(SOURCE, "orders")) == 2
+    assert snapshot.generation(app_id(SOURCE, "payments")) == 0
+    assert snapshot.generation(app_id("another", "orders")) == 0
 
 
 def test_snapshots_taken_while_someone_commits_cover_no_more_than_they_hold(
@@ -43,5 +44,5 @@ def test_snapshots_taken_while_someone_commits_cover_no_more_than_they_hold(
 ) -> None:
     commit_after_the_first_table(lake, monkeypatch)
     found = read_snapshots(lake.tables, [RECORDS, CHECKPOINTS])
-    assert found[RECORDS.name].generation(SOURCE, "orders") == 1
-    assert found[CHECKPOINTS.name].generation(SOURCE, "orders") == 0
+    assert found[RECORDS.name].generation(app_id(SOURCE, "orders")) == 1
+    assert found[CHECKPOINTS.name].generation(app_id(SOURCE, "orders")) == 0

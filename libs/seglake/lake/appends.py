@@ -79,7 +79,7 @@ def append_lacking(
             return
         sync_files(tables, table, (each.file.path for each in files))
         after("files")
-        tried_from = view.handle.version() if tried_from is None else tried_from
+        tried_from = view.version if tried_from is None else tried_from
         moved = view.advanced(app) if app else {}
         tries.failure = add_files(view, files, commit_info=info, generations=moved, now_ms=now_ms)
     after(table.name)
@@ -102,5 +102,5 @@ def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Ite
 
 def _ids_since(view: TableView, version: int | None) -> Collection[str | None]:
     """Return the ids of the commits after a version; empty if the version is None."""
-    count = 0 if version is None else view.handle.version() - version
+    count = 0 if version is None else view.version - version
     return commit_ids(view, count) if count > 0 else ()

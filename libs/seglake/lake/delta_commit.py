@@ -208,7 +208,7 @@ class _DeltaPort(CommitPort):
         view = view_of(self._tables, table)
         count = None  # no limit: the run may have died long ago
         if after is not None:
-            count = view.handle.version() - cast(TableView, after).handle.version()
+            count = view.version - cast(TableView, after).version
         return commit_ids(view, count)
 
     def require_own_rows(self, topics: Iterable[str]) -> None:

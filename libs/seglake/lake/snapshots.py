@@ -3,14 +3,12 @@
 Runs on the driver. Memory grows with the number of files.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
 
-from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.parquet_files import RemovedFile
 from seglake.lake.parquet_rows import Within
@@ -58,52 +56,6 @@ class StoredFile(NamedTuple):
 def by_time(file: StoredFile) -> tuple[int, str]:
     """Return a sort key for the order in which files were added to a table."""
     return file.written_at_ms, file.path
-
-
-class Snapshot:
-    """A version of a table, with its data files and generations."""
-
-    def __init__(
-        self, handle: Handle, files: Iterable[StoredFile], version_of: Callable[[str], int]
-    ) -> None:
-        """Read the table's id and version; the handle may advance afterwards.
-
-        Args:
-            handle: handle at the version.
-            files: data files of the version.
-            version_of: returns the `txn` version of an application id; 0 if it has none.
-        """
-        self._version_of = version_of
-        self.files = tuple(files)
-        self.table_id = str(handle.metadata().id)
-        self.version = handle.version()
-
-    def generation(self, source_id: str, topic: str) -> int:
-        """Return the generation of a topic in this version; 0 before its first commit."""
-        return self._version_of(app_id(source_id, topic))
-
-
-def read_snapshots(tables: LakeTables, requested: Sequence[Table]) -> dict[str, Snapshot]:
-    """Return a snapshot of each table, by its name.
-
-    The tables are read in the reverse order of commits, `checkpoints` first. So the other snapshots
-    have all rows of the offsets that the snapshot of `checkpoints` covers.
-
-    Args:
-        tables: the lake.
-        requested: tables in the order in which they are committed.
-
-    Raises:
-        LakeFolderError: a table does not exist.
-        SchemaError: the columns differ from this version's.
-        TableRefusedError: a table uses features that seglake does not support.
-    """
-    found = {}
-    for table in reversed(requested):
-        handle = tables.open(table)
-        files = stored_files(tables, table, handle)
-        found[table.name] = Snapshot(handle, files, partial(tables.generation, table, handle))
-    return found
 
 
 def stored_files(tables: LakeTables, table: Table, handle: Handle) -> Iterator[StoredFile]:

@@ -96,7 +96,7 @@ def add_files(
     except (DeltaError, OSError, ValueError) as error:
         return _failure_text(view, error)
     # The handle stays at the version before the commit, which Delta calls the read version.
-    counts = (view.handle.version(), len(added), len(gone), len(apps))
+    counts = (view.version, len(added), len(gone), len(apps))
     _LOG.debug("%s: committed read_version=%d added=%d removed=%d topics=%d", table.name, *counts)
     _make_durable(view)
     return ""
@@ -115,7 +115,7 @@ def _make_durable(view: TableView) -> None:
     view.make_durable()
     # If another run commits meanwhile, a multiple of ten may be skipped. The next multiple then
     # gets the checkpoint, which only costs readers time.
-    if view.handle.version() % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
+    if view.version % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
         write_checkpoint(view.tables, view.table, view.handle)
 
 
@@ -182,7 +182,7 @@ def empty_table(
         )
     except (DeltaError, OSError, ValueError) as error:
         return _failure_text(view, error)
-    _LOG.debug("%s: emptied read_version=%d", view.table.name, view.handle.version())
+    _LOG.debug("%s: emptied read_version=%d", view.table.name, view.version)
     _make_durable(view)
     return ""
 

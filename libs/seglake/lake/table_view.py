@@ -23,6 +23,16 @@ class TableView:
         """Return the data files of this version."""
         return tuple(stored_files(self.tables, self.table, self.handle))
 
+    @property
+    def version(self) -> int:
+        """Return the version's number."""
+        return self.handle.version()
+
+    @property
+    def table_id(self) -> str:
+        """Return Delta's id of the table."""
+        return str(self.handle.metadata().id)
+
     def file_names(self, topics: Sequence[str]) -> set[str]:
         """Return the names of the topics' data files, without folders."""
         [partition] = self.table.partition_by
@@ -39,9 +49,27 @@ class TableView:
 
     def make_durable(self) -> None:
         """Sync the table's log up to this version, so that a power cut loses no entry of it."""
-        sync_log(self.tables, self.table, self.handle.version())
+        sync_log(self.tables, self.table, self.version)
 
 
 def view_of(tables: LakeTables, table: Table) -> TableView:
     """Return the newest version of a table."""
     return TableView(tables, table, tables.open(table))
+
+
+def read_snapshots(tables: LakeTables, requested: Sequence[Table]) -> dict[str, TableView]:
+    """Return a snapshot of each table, by its name.
+
+    The tables are read in the reverse order of commits, `checkpoints` first. So the other snapshots
+    have all rows of the offsets that the snapshot of `checkpoints` covers.
+
+    Args:
+        tables: the lake.
+        requested: tables in the order in which they are committed.
+
+    Raises:
+        LakeFolderError: a table does not exist.
+        SchemaError: the columns differ from this version's.
+        TableRefusedError: a table uses features that seglake does not support.
+    """
+    return {table.name: view_of(tables, table) for table in reversed(requested)}

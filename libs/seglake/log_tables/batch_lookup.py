@@ -10,7 +10,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within, read_rows
-from seglake.lake.snapshots import Snapshot, read_snapshots
+from seglake.lake.table_view import TableView, view_of
 from seglake.lake.tables import BATCHES, GAPS, RECORDS
 from seglake.log_tables.source_ledger import SourceLedger
 
@@ -69,7 +69,7 @@ class IngestedBatches:
         return self._first(self._batches, _BATCH_COLUMNS, only, key)
 
     def _first(
-        self, table: Snapshot, columns: Sequence[str], only: Sequence[Within], key: PartitionKey
+        self, table: TableView, columns: Sequence[str], only: Sequence[Within], key: PartitionKey
     ) -> dict[str, Any] | None:
         """Return the first current row of a partition that meets all conditions."""
         for path in [f.path for f in table.files if f.topic == key.topic and f.may_hold(only)]:
@@ -97,14 +97,14 @@ class IngestedBatches:
         )
 
     @cached_property
-    def _batches(self) -> Snapshot:
+    def _batches(self) -> TableView:
         """Return the snapshot of `batches`, read once."""
-        return read_snapshots(self._tables, [BATCHES])[BATCHES.name]
+        return view_of(self._tables, BATCHES)
 
     @cached_property
-    def _records(self) -> Snapshot:
+    def _records(self) -> TableView:
         """Return the snapshot of `records`, read once."""
-        return read_snapshots(self._tables, [RECORDS])[RECORDS.name]
+        return view_of(self._tables, RECORDS)
 
     def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
         """Return whether a row belongs to a partition and no election has superseded it."""

@@ -7,7 +7,7 @@ import pytest
 
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.snapshots import read_snapshots
+from seglake.lake.table_view import read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts

@@ -7,7 +7,7 @@ from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.parquet_rows import HIGHEST, LOWEST, read_rows
-from seglake.lake.snapshots import Snapshot
+from seglake.lake.table_view import TableView
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, SALVAGED_RECORDS
 from seglake.pipelines.lake_audit.lake_audit import SalvagedSums
 from seglake.pipelines.lake_audit.lake_state import LakeState
@@ -123,7 +123,7 @@ def _unreadable(storage: Storage, files: Mapping[str, Sequence[str]]) -> Iterato
                 yield path, str(error)
 
 
-def _hidden_rows(engine: ProofEngine, snapshots: Mapping[str, Snapshot]) -> Iterator[str]:
+def _hidden_rows(engine: ProofEngine, snapshots: Mapping[str, TableView]) -> Iterator[str]:
     """Yield a problem if files have rows outside of their statistics, which readers would miss."""
     for table, (first, last) in _PLACES.items():
         files = {file.path.rpartition("/")[2]: file for file in snapshots[table].files}

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from seglake.lake.app_versions import app_id
 from seglake.lake.appends import newest_rows
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.redo_file import read_all
-from seglake.lake.snapshots import Snapshot, read_snapshots
+from seglake.lake.table_view import TableView, read_snapshots
 from seglake.lake.tables import (
     BATCHES,
     CHECKPOINTS,
@@ -62,7 +63,7 @@ class LakeState:
         broken: problems of topics whose tables do not match, for example because one was restored.
     """
 
-    snapshots: Mapping[str, Snapshot]
+    snapshots: Mapping[str, TableView]
     salvaged_files: Sequence[str]
     rows: Mapping[LakePartition, tuple[Row, ...]]
     seen: Mapping[LakePartition, Row]
@@ -115,7 +116,7 @@ def _read_once(tables: LakeTables) -> LakeState:
     topics = sorted({(source_id, key.topic) for source_id, key in by_partition} | begun)
     unsettled, broken = {}, {}
     for topic in topics:
-        chain = [snapshots[table.name].generation(*topic) for table in _AUDITED]
+        chain = [snapshots[table.name].generation(app_id(*topic)) for table in _AUDITED]
         shown = ", ".join(
             f"{table.name} {generation}" for table, generation in zip(_AUDITED, chain, strict=True)
         )

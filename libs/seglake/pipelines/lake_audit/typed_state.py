@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import TypedTableError
-from seglake.lake.snapshots import read_snapshots
+from seglake.lake.table_view import read_snapshots
 from seglake.lake.typed_tables import TypedTable, commit_tables, typed_tables
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, VALUE_REJECTS
 from seglake.log_tables.begun_erasures import BegunErasure
@@ -63,7 +64,8 @@ def read_typed_state(
             )
             for source in sources
             for topic in topics
-            if decided.generation(source, topic) != published.generation(source, topic)
+            for app in [app_id(source, topic)]
+            if decided.generation(app) != published.generation(app)
         },
         erasing={topic for erasure in begun for topic in erasure.topics},
     )

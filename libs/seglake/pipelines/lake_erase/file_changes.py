@@ -64,7 +64,7 @@ def change_rows(
             break
         if found:
             allow_removals(context.tables, table)
-            if context.tables.state(table).version != view.handle.version():
+            if context.tables.state(table).version != view.version:
                 tries.failure = "another version was committed"
                 continue
         tries.failure = _commit(context, view, found, fences, keeps_rows=keeps_rows)

@@ -15,7 +15,8 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_rows import Within, read_rows
-from seglake.lake.snapshots import Snapshot, StoredFile, read_snapshots
+from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import TableView, read_snapshots
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS
 from seglake.log_tables.ledger_layers import REMOVALS
 from seglake.log_tables.observation_rows import NewestPlaces, every_observation
@@ -113,7 +114,7 @@ def _paths(files: Mapping[str, Sequence[StoredFile]], salvaged: list[str]) -> di
     return {**paths, SALVAGED_RECORDS.name: salvaged}
 
 
-def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot], Ledger]:
+def _read(tables: LakeTables) -> tuple[list[str], dict[str, TableView], Ledger]:
     """List the files of salvaged records, then the tables' files; return both, and the ledger."""
     with opening(tables.lake_path):
         tables.require()
@@ -124,7 +125,7 @@ def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot], Ledger]:
 
 
 def _queried_files(
-    snapshots: Mapping[str, Snapshot], open_logs: Sequence[LogName]
+    snapshots: Mapping[str, TableView], open_logs: Sequence[LogName]
 ) -> dict[str, tuple[StoredFile, ...]]:
     """Return each table's files, except files of `batches` that no log in `open_logs` needs."""
     files = {name: found.files for name, found in snapshots.items()}
@@ -184,7 +185,7 @@ def own_queries() -> list[Query]:
 
 
 def _queries(
-    ledger: Ledger, snapshots: Mapping[str, Snapshot], open_logs: Sequence[LogName]
+    ledger: Ledger, snapshots: Mapping[str, TableView], open_logs: Sequence[LogName]
 ) -> tuple[Query, ...]:
     """Return the queries of a report.
 

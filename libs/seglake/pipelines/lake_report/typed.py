@@ -6,7 +6,7 @@ from typing import NamedTuple
 from seglake.grouping import grouped
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import TypedTableError
-from seglake.lake.snapshots import read_snapshots
+from seglake.lake.table_view import read_snapshots
 from seglake.lake.typed_tables import typed_tables
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, VALUE_REJECTS
 from seglake.printable import show_count

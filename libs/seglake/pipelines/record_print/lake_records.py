@@ -29,7 +29,8 @@ from seglake.lake.parquet_rows import (
     read_rows,
     row_group_starts,
 )
-from seglake.lake.snapshots import StoredFile, read_snapshots
+from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import view_of
 from seglake.lake.tables import GAPS, RECORDS
 from seglake.log_tables.current_gaps import (
     GAP_COLUMNS,
@@ -162,7 +163,7 @@ def lake_records(
     ledgers = _ledgers(tables, settings.source.source_id)
     _report_missing_topics(ledgers, settings, receiver)
     # Read the ledger before listing the files, so that the files have all rows that it covers.
-    listed = read_snapshots(tables, [RECORDS])[RECORDS.name].files
+    listed = view_of(tables, RECORDS).files
     files = grouped((file.topic, file) for file in listed)
     hidden: Counter[str] = Counter()
     gaps = {ledger.source_id: _gaps(tables, ledger) for ledger in ledgers}

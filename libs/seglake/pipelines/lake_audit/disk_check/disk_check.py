@@ -13,7 +13,7 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.unread_segments import described
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within
-from seglake.lake.snapshots import Snapshot, read_snapshots
+from seglake.lake.table_view import TableView, read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_dirs.batch_search import log_end_below
 from seglake.log_dirs.discovery import Discovery, discover
@@ -96,7 +96,7 @@ class _Lake:
     storage: Storage
     source_id: str
     ledger: SourceLedger
-    snapshots: Mapping[str, Snapshot]
+    snapshots: Mapping[str, TableView]
     ledgers: Mapping[PartitionKey, Sequence[Row]]
 
 

@@ -36,8 +36,8 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from seglake.lake.snapshots import Snapshot as DeltaSnapshot
 from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_view import TableView
 from seglake.lake.tables import Table
 from seglake.pipelines.lake_query.scripts import LAKE_PROPERTY
 
@@ -61,7 +61,7 @@ class TableVersion(NamedTuple):
 
     table: Table
     lake: str
-    snapshot: DeltaSnapshot
+    snapshot: TableView
 
 
 def new_metadata(of: TableVersion, *, location: str) -> TableMetadataV2:

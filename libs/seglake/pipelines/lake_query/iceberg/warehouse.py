@@ -13,7 +13,7 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 
 from seglake.errors import WrongCallError
 from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
-from seglake.lake.snapshots import read_snapshots
+from seglake.lake.table_view import read_snapshots
 from seglake.lake.tables import Table
 from seglake.pipelines.lake_query.errors import NameInUseError
 from seglake.pipelines.lake_query.iceberg.manifests import manifests_of
