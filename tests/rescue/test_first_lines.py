@@ -6,7 +6,7 @@ import pytest
 
 from seglake.pipelines.lake_report.model import ThisRun
 from seglake.pipelines.lake_report.page import to_html
-from seglake.segment_decoding.conflict_counts import ConflictCount
+from seglake.segment_decoding.conflict_counts import ConflictKind
 from support.broker_disks import log_dir
 from support.elected_logs import ElectedLog, plain, write_elected
 from support.encoder import Partition, Segment
@@ -82,27 +82,36 @@ def test_a_dry_run_counts_only_losing_batches_that_quarantine_lacks(
 
 
 @pytest.mark.parametrize(
-    ("count", "said"),
+    ("kind", "count", "said"),
     [
-        (ConflictCount(lost=1), "1 batch of a replica lost an election"),
-        (ConflictCount(lost=2), "2 batches of a replica lost an election"),
+        (ConflictKind.LOST, 1, "1 batch of a replica lost an election"),
+        (ConflictKind.LOST, 2, "2 batches of a replica lost an election"),
         (
-            ConflictCount(contradicts=1),
+            ConflictKind.CONTRADICTS,
+            1,
             "1 batch won an election against rows that were ingested before",
         ),
         (
-            ConflictCount(differs=1),
+            ConflictKind.DIFFERS,
+            1,
             "1 batch of a replica differs although the same leader wrote it",
         ),
         (
-            ConflictCount(undecided=1),
+            ConflictKind.DIFFERS,
+            3,
+            "3 batches of a replica differ although the same leader wrote them",
+        ),
+        (
+            ConflictKind.UNDECIDED,
+            1,
             "1 batch of a replica differs, and no leader epoch shows which won",
         ),
-        (ConflictCount(same_broker=1), "1 batch is in a second log of the same broker"),
+        (ConflictKind.SAME_BROKER, 1, "1 batch is in a second log of the same broker"),
+        (ConflictKind.SAME_BROKER, 2, "2 batches are in a second log of the same broker"),
     ],
 )
-def test_one_batch_is_said_in_the_singular(count: ConflictCount, said: str) -> None:
-    assert str(count) == said
+def test_one_batch_is_said_in_the_singular(kind: ConflictKind, count: int, said: str) -> None:
+    assert kind.shown(count) == said
 
 
 def _disk(folder: Path, end: int, broker_id: int) -> Path:

@@ -1,11 +1,10 @@
 """Findings of runs, as tests ask for them."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import CONFLICTS, FindingKind
 from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
-from seglake.segment_decoding.conflict_counts import ConflictCount
 
 NOT_INGESTED_YET = (
     FindingKind.DAMAGED_ABOVE,
@@ -19,6 +18,15 @@ _FIELDS = {
     FindingKind.REPLICAS_DIFFER: "differs",
     FindingKind.TWO_LOGS: "same_broker",
 }
+
+
+class ConflictCount(NamedTuple):
+    """Number of batches of each kind."""
+
+    lost: int = 0
+    contradicts: int = 0
+    differs: int = 0
+    same_broker: int = 0
 
 
 class Summary(Protocol):

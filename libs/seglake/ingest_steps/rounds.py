@@ -5,8 +5,9 @@ segments that are being read.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from seglake.grouping import grouped
@@ -52,7 +53,7 @@ from seglake.lake.delta_commit import recover
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.observation_rows import NewestObservations, newest_observations
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.segment_decoding.conflict_counts import NO_CONFLICTS, ConflictCount, counted
+from seglake.segment_decoding.conflict_counts import ConflictCount, ConflictKind, counted
 
 _LOG = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ class PlannedPartition(JudgedPartition):
     left: UnreadData
     unread: str | None
     committed: tuple[RangeResult, ...] = ()
-    conflicts: ConflictCount = NO_CONFLICTS
+    conflicts: ConflictCount = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,10 +246,12 @@ def _shorter_notes(
         shorter = each.shorter
         if shorter is None or each.refusal or each.listed.duplicates:
             continue
-        count = expected.get(each.key, NO_CONFLICTS)
-        has_won = bool(count.contradicts or each.superseded or each.listed.ledger.superseded)
-        if has_won or count.lost or shorter.has_older_epoch:
-            notes.append(shorter.note(has_won=has_won, has_lost=count.lost > 0))
+        count = expected.get(each.key, Counter())
+        elections = each.superseded or each.listed.ledger.superseded
+        has_won = bool(count[ConflictKind.CONTRADICTS] or elections)
+        has_lost = count[ConflictKind.LOST] > 0
+        if has_won or has_lost or shorter.has_older_epoch:
+            notes.append(shorter.note(has_won=has_won, has_lost=has_lost))
         elif not wants_older:
             lagging.append(shorter)
     return [*notes, *lagging_notes(lagging)]
@@ -305,7 +308,7 @@ def _ingested(
             each,
             committed=tuple(committed.get(each.key, ())),
             superseded=() if each.key.topic in done.lost else each.superseded,
-            conflicts=conflicts.get(each.key, NO_CONFLICTS),
+            conflicts=conflicts.get(each.key, Counter()),
             unread=done.left_out.get(str(each.key), each.unread),
         )
 

@@ -19,7 +19,7 @@ from seglake.log_tables.batch_rows import Place
 from seglake.log_tables.quarantine_rows import RawBytes, most_raw_bytes, quarantine_row
 from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_codec.formats.errors import DefectCode, SegmentCodecError
-from seglake.segment_decoding.conflict_counts import ConflictKind, count_of_kinds
+from seglake.segment_decoding.conflict_counts import ConflictKind
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.erased_rows import RuledBatches
 from seglake.segment_decoding.listed_copies import (
@@ -70,7 +70,7 @@ def _find(request: CompareRequest) -> FoundConflicts:
             last = LastBatch(theirs.first_offset, theirs.crc, theirs.leader_epoch)
             first = first if winner is None else winner.first_offset
             winner = Winner(first, theirs.leader_epoch, last)
-    return FoundConflicts(count_of_kinds(Counter(kind for kind, _ in found)), winner, tuple(found))
+    return FoundConflicts(winner, tuple(found))
 
 
 def _record(request: RecordRequest) -> RecordReport:
@@ -93,7 +93,7 @@ def _record(request: RecordRequest) -> RecordReport:
             if not is_listed(conflict.theirs, len(content), request.known):
                 files.add(DecodedRows(QUARANTINE, [_row(conflict, content, _place(log, request))]))
                 kinds[conflict.kind] += 1
-        return RecordReport(count_of_kinds(kinds), files.finish())
+        return RecordReport(kinds, files.finish())
     except BaseException:
         files.abandon()
         raise

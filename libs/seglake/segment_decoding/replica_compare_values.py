@@ -10,7 +10,7 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.parquet_files import DataFile
 from seglake.log_dirs.batch_walk import BatchHead
-from seglake.segment_decoding.conflict_counts import ConflictCount, ConflictKind, count_of_kinds
+from seglake.segment_decoding.conflict_counts import ConflictCount, ConflictKind
 from seglake.segment_decoding.listed_copies import ListedCopy
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.storage import Storage
@@ -95,9 +95,13 @@ class Winner(NamedTuple):
 class FoundConflicts(NamedTuple):
     """Conflicts of a copy; `batches` has each conflicting batch with its kind."""
 
-    counts: ConflictCount
     winner: Winner | None
-    batches: tuple[tuple[ConflictKind, BatchHead], ...] = ()
+    batches: tuple[tuple[ConflictKind, BatchHead], ...]
+
+    @property
+    def counts(self) -> ConflictCount:
+        """Return the number of conflicting batches of each kind."""
+        return Counter(kind for kind, _ in self.batches)
 
 
 class RecordReport(NamedTuple):
@@ -129,12 +133,10 @@ def unlisted(
         known: batches in quarantine.
         most_bytes: highest number of bytes to store of a batch.
     """
-    return count_of_kinds(
-        Counter(
-            kind
-            for kind, head in batches
-            if not is_listed(head, min(head.size_bytes, most_bytes), known)
-        )
+    return Counter(
+        kind
+        for kind, head in batches
+        if not is_listed(head, min(head.size_bytes, most_bytes), known)
     )
 
 

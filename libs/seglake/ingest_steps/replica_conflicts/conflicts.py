@@ -34,19 +34,17 @@ from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
-from seglake.log_dirs.batch_walk import BatchHead
 from seglake.log_tables.erasure_rules import rules_for
 from seglake.log_tables.quarantine_rows import most_raw_bytes
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.segment_codec.formats.errors import DefectCode
-from seglake.segment_decoding.conflict_counts import ConflictCount, ConflictKind, counted
+from seglake.segment_decoding.conflict_counts import ConflictCount, counted
 from seglake.segment_decoding.replica_compare_values import (
     CompareRequest,
     FoundConflicts,
     Listed,
     RecordReport,
     RecordRequest,
-    Winner,
     unlisted,
 )
 from seglake.segment_decoding.task_functions import find_conflicts, record_conflicts
@@ -71,15 +69,11 @@ class Clash:
 
     Attributes:
         compare: the comparison.
-        found: number of differing batches by kind.
-        winner: the election that the copy won against ingested batches; None if there was none.
-        batches: differing batches of the copy, with their kinds.
+        found: the differing batches.
     """
 
     compare: CompareRequest
-    found: ConflictCount
-    winner: Winner | None
-    batches: tuple[tuple[ConflictKind, BatchHead], ...]
+    found: FoundConflicts
 
 
 def clashes_with_replicas(
@@ -143,7 +137,7 @@ class ConflictRows:
 
     def expected(self) -> dict[PartitionKey, ConflictCount]:
         """Return the number of batches that contradict the tables, by partition."""
-        return counted((clash.compare.key, clash.found) for clash in self.clashes)
+        return counted((clash.compare.key, clash.found.counts) for clash in self.clashes)
 
     def unlisted(self) -> dict[PartitionKey, ConflictCount]:
         """Return the number of clashing batches that a run would add to `quarantine`."""
@@ -152,7 +146,7 @@ class ConflictRows:
         for clash in self.clashes:
             key = clash.compare.key
             most_bytes = most_raw_bytes(key.topic, max_bytes)
-            found.append((key, unlisted(clash.batches, self._known_of(key), most_bytes)))
+            found.append((key, unlisted(clash.found.batches, self._known_of(key), most_bytes)))
         return counted(found)
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
@@ -244,9 +238,9 @@ def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Cl
         requests = [replace(request, before=()) for request in requests]
     found: list[FoundConflicts] = _run(find_conflicts, requests, context)
     return [
-        Clash(request, conflicts.counts, conflicts.winner, conflicts.batches)
+        Clash(request, conflicts)
         for request, conflicts in zip(requests, found, strict=True)
-        if any(conflicts.counts)
+        if conflicts.batches
     ]
 
 

@@ -47,9 +47,9 @@ def lost_elections(
 def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
     """Return the election that a replica won, combined from all clashes; None if there was none."""
     found = [
-        clash.winner
+        clash.found.winner
         for clash in clashes
-        if clash.winner is not None and clash.compare.theirs == replica
+        if clash.found.winner is not None and clash.compare.theirs == replica
     ]
     if not found:
         return None

@@ -19,15 +19,15 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.printable import show_count
-from seglake.segment_decoding.conflict_counts import ConflictCount, counted
+from seglake.segment_decoding.conflict_counts import ConflictKind, counted
 
 _BOUNDS = (FindingKind.NO_HIGH_WATERMARK, FindingKind.OPEN_TRANSACTION, FindingKind.TAIL)
 _CONFLICTS = {
-    "lost": FindingKind.LOST_TAIL,
-    "contradicts": FindingKind.ELECTION_WON,
-    "differs": FindingKind.REPLICAS_DIFFER,
-    "same_broker": FindingKind.TWO_LOGS,
-    "undecided": FindingKind.REPLICAS_DIFFER,
+    ConflictKind.LOST: FindingKind.LOST_TAIL,
+    ConflictKind.CONTRADICTS: FindingKind.ELECTION_WON,
+    ConflictKind.DIFFERS: FindingKind.REPLICAS_DIFFER,
+    ConflictKind.SAME_BROKER: FindingKind.TWO_LOGS,
+    ConflictKind.UNDECIDED: FindingKind.REPLICAS_DIFFER,
 }
 
 
@@ -109,10 +109,10 @@ def _conflicts(rounds: Iterable[Round]) -> Iterator[Finding]:
     """Yield findings on replicas whose batches differ from the tables', by partition."""
     found = ((str(each.key), each.conflicts) for done in rounds for each in done.partitions)
     for name, count in counted(found).items():
-        for field, batches in count._asdict().items():
-            if batches:
-                text = f"{name}: {ConflictCount(**{field: batches})}"
-                yield Finding(_CONFLICTS[field], text, name, facts={"batches": batches})
+        for kind, finding in _CONFLICTS.items():
+            if batches := count[kind]:
+                text = f"{name}: {kind.shown(batches)}"
+                yield Finding(finding, text, name, facts={"batches": batches})
 
 
 def _superseded(rounds: Iterable[Round]) -> Iterator[Finding]:
