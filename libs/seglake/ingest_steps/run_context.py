@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from seglake.kafka_log.known_sources import NO_SOURCES, KnownSources
 from seglake.kafka_log.read_policy import Isolation
 from seglake.lake import delta_commit
 from seglake.lake.commit_protocol import Attempt
@@ -15,7 +16,6 @@ from seglake.lake.lake_folder import require_writable
 from seglake.lake.lake_opening import opened_to_commit
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_dirs.source_ids import KnownSources, NoSources
 from seglake.log_tables.erasure_rules import rules_of
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.ledger_digest import LedgerDigest
@@ -28,7 +28,6 @@ from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 
 _LOG = logging.getLogger(__name__)
-_NO_SOURCES = NoSources()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +170,7 @@ def list_sources(
     scan: ScanContext,
     *,
     unnamed_id: str | None = None,
-    known: KnownSources = _NO_SOURCES,
+    known: KnownSources = NO_SOURCES,
 ) -> Discovery:
     """Return the partitions of the sources that the settings select; see `discover`."""
     settings = scan.settings
@@ -224,7 +223,7 @@ def list_selected(
     scan: ScanContext,
     *,
     unnamed_id: str | None = None,
-    known: KnownSources = _NO_SOURCES,
+    known: KnownSources = NO_SOURCES,
 ) -> Discovery:
     """List the sources, with notes on globs that select nothing.
 

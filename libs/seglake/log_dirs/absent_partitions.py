@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from seglake.grouping import grouped
 from seglake.log_dirs.log_dir_files import LogDirFiles
 from seglake.log_dirs.log_dir_search import FoundLogDir
 from seglake.log_dirs.plausible_checkpoints import is_far
@@ -17,13 +16,18 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 
 
 class AbsentPartition(NamedTuple):
-    """A partition without a folder; its checkpoint entries prove the offsets [start, next)."""
+    """A partition without a folder; its checkpoint entries prove the offsets [start, next).
+
+    Attributes:
+        is_elsewhere: whether another log dir has a folder for the partition.
+    """
 
     partition: TopicPartition
     log_dir: str
     start_offset: int
     next_offset: int
     stated_by: SideFile = SideFile.HIGH_WATERMARKS
+    is_elsewhere: bool = False
 
 
 class _Folders(NamedTuple):
@@ -57,53 +61,11 @@ class _Folders(NamedTuple):
         )
 
 
-class _Named(NamedTuple):
-    """A partition in a log dir's checkpoint files that has no folder in this log dir.
-
-    Attributes:
-        is_elsewhere: whether another log dir has a folder for the partition.
-    """
-
-    absent: AbsentPartition
-    is_elsewhere: bool
-
-
 def absent_partitions(
     found: Iterable[FoundLogDir],
     files: Mapping[str, LogDirFiles],
     selects_topic: Callable[[str], bool],
-) -> list[AbsentPartition]:
-    """Return the partitions in checkpoint files for which no log dir has a folder.
-
-    Args:
-        found: all log dirs; checkpoint files are used only in log dirs whose folders are all known.
-        files: checkpoint files by the path of the log dir.
-        selects_topic: returns whether a topic is selected.
-    """
-    return [each.absent for each in _named(found, files, selects_topic) if not each.is_elsewhere]
-
-
-def folders_made_up_for(
-    found: Iterable[FoundLogDir],
-    files: Mapping[str, LogDirFiles],
-    selects_topic: Callable[[str], bool],
-) -> dict[str, list[str]]:
-    """Return the partitions that only the log dir's checkpoint files have, not its folders.
-
-    Args:
-        found: all log dirs; checkpoint files are used only in log dirs whose folders are all known.
-        files: checkpoint files by the path of the log dir.
-        selects_topic: returns whether a topic is selected.
-    """
-    named = [each.absent for each in _named(found, files, selects_topic) if each.is_elsewhere]
-    return grouped((at.log_dir, f"{at.partition.topic}-{at.partition.partition}") for at in named)
-
-
-def _named(
-    found: Iterable[FoundLogDir],
-    files: Mapping[str, LogDirFiles],
-    selects_topic: Callable[[str], bool],
-) -> Iterator[_Named]:
+) -> Iterator[AbsentPartition]:
     """Yield the partitions in a log dir's checkpoint files that have no folder in this log dir.
 
     A folder that the broker is deleting or moving counts as a folder, because the broker renames it
@@ -113,6 +75,11 @@ def _named(
     When the last partition of a log dir is removed, the file of high watermarks keeps the
     partition's entry. The file of recovery points does not keep it, because a broker rewrites this
     file whenever it removes a partition.
+
+    Args:
+        found: all log dirs; checkpoint files are used only in log dirs whose folders are all known.
+        files: checkpoint files by the path of the log dir.
+        selects_topic: returns whether a topic is selected.
     """
     log_dirs = [*found]
     everywhere = _Folders.of(log_dirs)
@@ -128,8 +95,8 @@ def _named(
             is_held = stated.recovery_points is None or partition in stated.recovery_points
             is_here = here.has(partition)
             if is_held and not is_here and start < end and selects_topic(partition.topic):
-                absent = AbsentPartition(partition, log_dir.path, start, end, stated_by)
-                yield _Named(absent, everywhere.has(partition))
+                proof = log_dir.path, start, end, stated_by
+                yield AbsentPartition(partition, *proof, everywhere.has(partition))
 
 
 def _end(high_watermark: int, recovery_point: int) -> tuple[int, SideFile]:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
+from seglake.grouping import grouped
 from seglake.kafka_log.internal_topics import REMOTE_LOG_METADATA
+from seglake.kafka_log.known_sources import NO_SOURCES, KnownSources
 from seglake.kafka_log.read_policy import PLAIN_TIERS, TierPolicy
 from seglake.kafka_log.replica import Replica
 from seglake.log_dirs.absent_partitions import (
     AbsentPartition,
     absent_partitions,
-    folders_made_up_for,
 )
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_cluster_id, read_log_dir_files
 from seglake.log_dirs.log_dir_search import (
@@ -26,7 +27,7 @@ from seglake.log_dirs.log_dir_search import (
 )
 from seglake.log_dirs.partition_replica import ReadFolder, examples, not_kafkas, read_folder
 from seglake.log_dirs.removed_segments import given_up_note, removed_note
-from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, only_source, source_id_of
+from seglake.log_dirs.source_ids import SourceId, source_id_of
 from seglake.log_dirs.tier_elsewhere import with_tiers_elsewhere
 from seglake.log_dirs.tier_keys import TierKeys
 from seglake.log_dirs.tier_owners import require_own
@@ -46,7 +47,6 @@ from seglake.storage.many_requests import each
 from seglake.storage.storage import FileInfo, Storage
 
 TopicFilter = Callable[[str], bool]
-_NO_SOURCES = NoSources()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def discover(
     selects_topic: TopicFilter = lambda topic: True,
     source_id: str | None = None,
     unnamed_id: str | None = None,
-    known: KnownSources = _NO_SOURCES,
+    known: KnownSources = NO_SOURCES,
     tier_policy: TierPolicy = PLAIN_TIERS,
 ) -> Discovery:
     """Find the partitions of the sources whose topics are selected.
@@ -155,7 +155,8 @@ def discover(
     source = _source_id(found, source_id, unnamed_id, known)
     replicas = with_known_topic_ids(_all_replicas(found, selects_topic))
     found.unreadable |= _unreadable_folders(found.log_dirs, selects_topic)
-    found.notes += _made_up_for(found, selects_topic)
+    absent = [*absent_partitions(found.log_dirs, found.files, selects_topic)]
+    found.notes += _made_up_for(each for each in absent if each.is_elsewhere)
     tiers = _joined_tiers(found, replicas, selects_topic, tier_policy, known, source.source_id)
     if not found.log_dirs:
         require_own(tiers.owners, is_named=source_id is not None or not known.sources)
@@ -168,7 +169,7 @@ def discover(
         unreadable={**found.unreadable, **tiers.unreadable, **tiers.owners.foreign},
         topics=_topics(found.log_dirs) | tiers.topics,
         unread_files=_selected_files(found.unread, selects_topic),
-        absent=tuple(absent_partitions(found.log_dirs, found.files, selects_topic)),
+        absent=tuple(each for each in absent if not each.is_elsewhere),
         tier_folders=tuple(folder.path for folder in found.tier_folders),
         tier_copies=tuple(tiers.copies),
         unproved_tiers=tiers.owners.unproved,
@@ -236,9 +237,10 @@ def _topic_ids(found: _Search, known: KnownSources, source_id: str) -> dict[str,
     return ids
 
 
-def _made_up_for(found: _Search, selects_topic: TopicFilter) -> Iterator[str]:
+def _made_up_for(partitions: Iterable[AbsentPartition]) -> Iterator[str]:
     """Yield a note for each log dir whose checkpoints name partitions that other log dirs have."""
-    for log_dir, names in folders_made_up_for(found.log_dirs, found.files, selects_topic).items():
+    named = ((at.log_dir, f"{at.partition.topic}-{at.partition.partition}") for at in partitions)
+    for log_dir, names in grouped(named).items():
         yield (
             f"{log_dir} has no folder of {examples(names)}, which its checkpoints name: "
             "other log dirs have it"
@@ -331,7 +333,7 @@ def _source_id(
     """Return the source of the log dirs; fail if an unread file may have the cluster id."""
     named, files = _cluster_ids(found), found.files
     if found.tier_folders and not found.log_dirs:  # a remote tier does not name its cluster
-        unnamed = unnamed or only_source(known)
+        unnamed = unnamed or known.only
     # The unreadable file may have the cluster id. Under a wrong source id, all logs would be
     # ingested a second time. If no log dir is readable, a later run may succeed.
     is_known = named or given or (files and unnamed)

@@ -5,61 +5,12 @@ id: then the user names the source. If a cluster id appears later, the lake reco
 belongs to the named source.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Set
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from seglake.kafka_log.replica import PartitionKey
-from seglake.kafka_log.settled_logs import SettledLog
+from seglake.kafka_log.known_sources import KnownSources
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.partition_replica import examples
-
-
-class KnownSources(Protocol):
-    """Interface for the sources of a lake, which are read only if needed."""
-
-    @property
-    def sources(self) -> Collection[str]:
-        """Return the ids of the sources that have rows in the lake."""
-
-    @property
-    def joined(self) -> Mapping[str, str]:
-        """Return the source id by cluster id, for clusters whose two ids differ."""
-
-    def topic_ids(self, source_id: str) -> Mapping[str, Set[str]]:
-        """Return the topic ids of a source that the lake has, by topic."""
-
-    def remote_events(self, source_id: str) -> Iterable[bytes | None]:
-        """Return the values of `__remote_log_metadata` in the lake, by partition and offset."""
-
-    def settled(self, source_id: str) -> Mapping[PartitionKey, SettledLog]:
-        """Return what need not be read again of each log in the lake."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoSources:
-    """Sources of a lake that has none."""
-
-    sources: Collection[str] = ()
-    joined: Mapping[str, str] = field(default_factory=dict)
-
-    def topic_ids(self, source_id: str) -> Mapping[str, Set[str]]:
-        """Return no topic ids, since the lake has none."""
-        return {}
-
-    def remote_events(self, source_id: str) -> Iterable[bytes | None]:
-        """Return no values, since the lake has none."""
-        return ()
-
-    def settled(self, source_id: str) -> Mapping[PartitionKey, SettledLog]:
-        """Return an empty mapping, since there is no lake that has read a log."""
-        return {}
-
-
-def only_source(known: KnownSources) -> str | None:
-    """Return the source of a lake with a single source; else None."""
-    sources = [*known.sources]
-    return sources[0] if len(sources) == 1 else None
 
 
 class SourceId(NamedTuple):

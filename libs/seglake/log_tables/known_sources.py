@@ -6,6 +6,7 @@ from operator import itemgetter
 
 from seglake.errors import WrongCallError
 from seglake.kafka_log.internal_topics import REMOTE_LOG_METADATA
+from seglake.kafka_log.known_sources import KnownSources
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import merged
@@ -29,7 +30,7 @@ _FINAL = frozenset({GapCause.DELETED, GapCause.DELETED_OR_LOST, GapCause.ERASED,
 _OF_EVENTS = ("source_id", "partition", "offset", "value")
 
 
-class LakeSources:
+class LakeSources(KnownSources):
     """Sources of a lake, read on demand; empty if no lake exists."""
 
     def __init__(self, tables: LakeTables, *, reads_news_only: bool = False) -> None:
@@ -101,12 +102,6 @@ class LakeSources:
             near = did_you_mean(source, self.sources)
             raise WrongCallError(f"the lake has no rows of a cluster {source}{near}")
         return [source]
-
-    @property
-    def only(self) -> str | None:
-        """Return the lake's only source; None if it has none or several."""
-        found = [*self.sources]
-        return found[0] if len(found) == 1 else None
 
 
 def _settled(

@@ -219,7 +219,7 @@ def _absent(
     disks: Discovery, ledger: SourceLedger, ingested: Container[str]
 ) -> Iterable[CopyCheck]:
     """Yield checks of partitions with a checkpoint but no folder, if the lake lacks offsets."""
-    for (topic, partition), log_dir, start, stop, stated_by in disks.absent:
+    for (topic, partition), log_dir, start, stop, stated_by, _ in disks.absent:
         if is_internal_topic(topic) and topic not in ingested:
             continue
         key = ledger.latest_key(topic, partition)
