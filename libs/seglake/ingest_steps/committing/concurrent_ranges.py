@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.findings.shown_offsets import named_counts
 from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.offset_ranges import merged
 from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
 from seglake.printable import show_count
 
@@ -38,16 +41,13 @@ def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[Con
         for row in context.tables.ledger(context.source_id).to_pylist()
         if row["topic"] in known and row["generation"] > known[row["topic"]]
     ]
-    found: list[ConcurrentRange] = []
-    for row in sorted(rows, key=lambda row: (row["topic"], row["partition"], row["start_offset"])):
-        name, start = f"{row['topic']}-{row['partition']}", row["start_offset"]
-        kind, run_id = RangeKind(row["kind"]), row["run_id"]
-        if found and found[-1].next_offset == start:
-            before = found[-1]
-            if (before.partition, before.kind, before.run_id) == (name, kind, run_id):
-                start = found.pop().start_offset
-        found.append(ConcurrentRange(name, start, row["next_offset"], kind, run_id))
-    return found
+    rows.sort(key=itemgetter("topic", "partition", "start_offset"))
+    alike = itemgetter("topic", "partition", "kind", "run_id")
+    return [
+        ConcurrentRange(f"{topic}-{partition}", *offsets, RangeKind(kind), run_id)
+        for (topic, partition, kind, run_id), group in groupby(rows, key=alike)
+        for offsets in merged(map(itemgetter("start_offset", "next_offset"), group))
+    ]
 
 
 def concurrent_findings(ranges: Sequence[ConcurrentRange]) -> Iterator[Finding]:

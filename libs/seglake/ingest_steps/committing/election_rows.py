@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from seglake.grouping import grouped
+from seglake.ingest_steps.committing.range_result import last_batch_columns
 from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -85,11 +86,6 @@ def ledger_files(
 def _row(of: SupersededRange | ReleasedRange) -> dict[str, Any]:
     if isinstance(of, ReleasedRange):
         return empty_row(RangeKind.RELEASED, of.offsets)
-    batch = of.last_batch
-    return empty_row(RangeKind.SUPERSEDED, of.offsets) | {
-        "records": of.records,
-        "batches": of.batches,
-        "leader_epoch": of.leader_epoch,
-        "last_batch_base_offset": None if batch is None else batch.base_offset,
-        "last_batch_crc": None if batch is None else batch.crc,
-    }
+    counts = {"records": of.records, "batches": of.batches, "leader_epoch": of.leader_epoch}
+    row = empty_row(RangeKind.SUPERSEDED, of.offsets)
+    return row | counts | last_batch_columns(of.last_batch)

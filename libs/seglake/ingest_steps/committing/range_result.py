@@ -1,6 +1,7 @@
 """Combines the tasks' reports on each range into its result: gaps and ledger row."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
@@ -31,6 +32,8 @@ _UNDELETED = {
         "lost"
     ),
 }
+_BOUNDS = ("log_start_offset", "high_watermark", "last_stable_offset", "log_end_offset")
+_SUMS = ("records", "batches", "quarantined_batches", "key_bytes", "value_bytes")
 _JUST_GONE = "its segment was deleted while the run read the log"
 
 
@@ -73,10 +76,25 @@ class RangeResult:
         return reduce(RemovedSums.plus, (report.erased for report in self.reports), NOTHING_REMOVED)
 
     @property
+    def open_rows(self) -> int:
+        """Return the number of the range's rows in transactions that have not ended."""
+        return sum(report.open_rows for report in self.reports)
+
+    @property
     def gaps_by_cause(self) -> GapsByCause:
         """Return all gaps of the range by cause, including the gaps that its tasks found."""
         own = tallied((gap.cause, *gap.offsets) for gap in self.gaps)
         return gaps_joined([own, *(report.gaps for report in self.reports)])
+
+
+def counts_by_name(
+    results: Iterable[RangeResult], count_of: Callable[[RangeResult], int]
+) -> dict[str, int]:
+    """Add up a count by the partition's name, without partitions that have none."""
+    counts: Counter[str] = Counter()
+    for result in results:
+        counts[str(result.key)] += count_of(result)
+    return {name: count for name, count in counts.items() if count}
 
 
 def by_partition(results: Iterable[RangeResult]) -> dict[PartitionKey, list[RangeResult]]:
@@ -268,7 +286,6 @@ def ledger_rows(result: RangeResult, generation: int) -> Iterator[dict[str, Any]
 def _ledger_row(result: RangeResult) -> dict[str, Any]:
     """Return the ledger columns of a range, with the sums over all records of the log."""
     plan, totals = result.plan, result.totals
-    bounds = plan.bounds
     lasts = [report.last_batch for report in result.reports if report.last_batch is not None]
     last = lasts[-1] if lasts else None
     times = [report.times_ms for report in result.reports if report.times_ms is not None]
@@ -276,23 +293,22 @@ def _ledger_row(result: RangeResult) -> dict[str, Any]:
         "kind": str(plan.kind),
         "start_offset": plan.start_offset,
         "next_offset": result.next_offset,
-        "records": totals.records,
-        "batches": totals.batches,
-        "quarantined_batches": totals.quarantined_batches,
         "bytes": sum(r.bytes.in_tables + r.inner_bytes for r in result.reports),
         "min_timestamp_ms": min((oldest for oldest, _ in times), default=None),
         "max_timestamp_ms": max((newest for _, newest in times), default=None),
-        "log_start_offset": None if bounds is None else bounds.log_start_offset,
-        "high_watermark": None if bounds is None else bounds.high_watermark,
-        "last_stable_offset": None if bounds is None else bounds.last_stable_offset,
-        "log_end_offset": None if bounds is None else bounds.log_end_offset,
+        **{name: getattr(plan.bounds, name, None) for name in _BOUNDS},
         "leader_epoch": None if last is None else _leader_epoch(last, plan.leader_epochs),
-        "last_batch_base_offset": None if last is None else last.base_offset,
-        "last_batch_crc": None if last is None else last.crc,
+        **last_batch_columns(last),
+        **{name: getattr(totals, name) for name in _SUMS},
         "offset_sum": Decimal(totals.offset_sum),
-        "key_bytes": totals.key_bytes,
-        "value_bytes": totals.value_bytes,
     }
+
+
+def last_batch_columns(batch: LastBatch | None) -> dict[str, int | None]:
+    """Return a ledger row's columns for the last batch of its range."""
+    if batch is None:
+        return {"last_batch_base_offset": None, "last_batch_crc": None}
+    return {"last_batch_base_offset": batch.base_offset, "last_batch_crc": batch.crc}
 
 
 def erased_row(offsets: OffsetRange, generation: int, erased: RemovedSums) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def recovery_of(facts: RunFacts) -> Recovery:
         PartitionRecovery(
             name=str(log.key),
             records=(records := sum(result.totals.records for result in both)),
-            open_records=sum(report.open_rows for result in both for report in result.reports),
+            open_records=sum(result.open_rows for result in both),
             has_earlier=not own and bool(ledger.of(log.key).covered),
             lost=_lost(log, ledger, repairs.standing.get(log.key, ())),
             no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, {})),

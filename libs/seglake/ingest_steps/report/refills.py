@@ -22,8 +22,7 @@ def refilled_records(repairs: RepairResult) -> dict[str, int]:
     """
     found = Counter(repairs.expected)
     for result in repairs.refills:
-        open_rows = sum(report.open_rows for report in result.reports)
-        found[str(result.key)] += result.totals.records - open_rows
+        found[str(result.key)] += result.totals.records - result.open_rows
     return {name: count for name, count in found.items() if count}
 
 

@@ -1,10 +1,10 @@
 """Makes the summary of a run from the results of its steps."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.committing.range_result import RangeResult, counts_by_name
 from seglake.ingest_steps.report.gap_report import (
     GapsByPlace,
     expected_gaps,
@@ -28,6 +28,14 @@ from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.report.run_findings import findings_of
 from seglake.ingest_steps.report.too_large import log_dirs_of, too_large
 from seglake.kafka_log.offset_gaps import GapCause
+
+_ODD_ROWS: Mapping[str, Callable[[RangeResult], int]] = {
+    "open_rows": lambda result: result.open_rows,
+    "replaced_header_names": lambda result: result.totals.replaced_header_names,
+    "unread_internal": lambda result: result.totals.unread_internal,
+    "unsettled_internal": lambda result: result.totals.unsettled_internal,
+    "redacted": lambda result: result.totals.redacted,
+}
 
 
 def summarize(facts: RunFacts) -> IngestSummary:
@@ -116,21 +124,10 @@ def _counts(
     )
 
 
-def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
+def _odd_rows(committed: Sequence[RangeResult]) -> dict[str, dict[str, int]]:
     """Return the number of unusual rows by their name in `RunCounts`, and by partition."""
-    found: dict[str, Counter[str]] = {}
-    for result in committed:
-        totals = result.totals
-        for name, count in {
-            "open_rows": sum(report.open_rows for report in result.reports),
-            "replaced_header_names": totals.replaced_header_names,
-            "unread_internal": totals.unread_internal,
-            "unsettled_internal": totals.unsettled_internal,
-            "redacted": totals.redacted,
-        }.items():
-            if count:
-                found.setdefault(name, Counter())[str(result.key)] += count
-    return {name: dict(counts) for name, counts in found.items()}
+    found = {name: counts_by_name(committed, count_of) for name, count_of in _ODD_ROWS.items()}
+    return {name: counts for name, counts in found.items() if counts}
 
 
 def defect_counts(results: Iterable[RangeResult]) -> dict[str, int]:
@@ -144,8 +141,4 @@ def defect_counts(results: Iterable[RangeResult]) -> dict[str, int]:
 
 def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
     """Return the number of quarantined byte spans by partition."""
-    counts: Counter[str] = Counter()
-    for result in results:
-        if result.totals.quarantined_batches:
-            counts[str(result.key)] += result.totals.quarantined_batches
-    return dict(counts)
+    return counts_by_name(results, lambda result: result.totals.quarantined_batches)
