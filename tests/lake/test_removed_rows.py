@@ -44,8 +44,6 @@ def _rewritten(
         view_of(lake.tables, table),
         choices,
         topic,
-        storage=lake.storage,
-        lake_path=lake.tables.lake_path,
         compression_level=1,
         needs_sums=lambda choice: needs_sums,
     )
@@ -144,8 +142,6 @@ def test_file_with_fewer_rows_than_the_log_says_is_refused(lake: Lake) -> None:
         view_of(lake.tables, RECORDS),
         [_choice((0, 3))],
         "t",
-        storage=lake.storage,
-        lake_path=lake.tables.lake_path,
         compression_level=1,
     )
     few = write_file(lake, RECORDS, "t", _rows(RECORDS, range(4)))

@@ -20,7 +20,6 @@ from seglake.lake.rewritten_files import OldFile, write_again
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_view import TableView
 from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
-from seglake.storage.storage import Storage
 
 _PAYLOADS = ("key", "value")
 _TIME = "timestamp_ms"
@@ -143,8 +142,6 @@ def rewrite_tasks(
     choices: Sequence[RowChoice],
     topic: str,
     *,
-    storage: Storage,
-    lake_path: str,
     compression_level: int,
     needs_sums: Callable[[RowChoice], bool] = lambda choice: False,
     writes: bool = True,
@@ -155,8 +152,6 @@ def rewrite_tasks(
         view: the version of the table, with its files.
         choices: the rows to remove.
         topic: the topic; files of unpartitioned tables have none, and are all examined.
-        storage: storage of the lake.
-        lake_path: folder of the lake.
         compression_level: zstd level of new files.
         needs_sums: returns whether the sums over a choice's rows are needed.
         writes: see `RewriteTask`.
@@ -167,13 +162,7 @@ def rewrite_tasks(
         if own and file.topic in (topic, None):
             found.append(
                 RewriteTask(
-                    old=OldFile(
-                        storage=storage,
-                        lake_path=lake_path,
-                        table=view.table,
-                        file=file,
-                        compression_level=compression_level,
-                    ),
+                    old=OldFile.of(view.tables, view.table, file, compression_level),
                     choices=own,
                     needs_sums=any(map(needs_sums, own)),
                     writes=writes,

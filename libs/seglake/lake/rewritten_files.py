@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 
+from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import RowCountError
 from seglake.lake.parquet_files import DataFile, ParquetFile, row_groups
 from seglake.lake.snapshots import StoredFile
@@ -27,6 +29,17 @@ class OldFile:
     table: Table
     file: StoredFile
     compression_level: int
+
+    @classmethod
+    def of(cls, tables: LakeTables, table: Table, file: StoredFile, compression_level: int) -> Self:
+        """Return a data file of a lake's table."""
+        return cls(
+            storage=tables.storage,
+            lake_path=tables.lake_path,
+            table=table,
+            file=file,
+            compression_level=compression_level,
+        )
 
     def check_count(self, found: int) -> None:
         """Raise RowCountError if the file has another number of rows than Delta's log states."""

@@ -1,11 +1,11 @@
 """Reads the batch headers of a copy's log in rising order of offsets."""
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import suppress
-from typing import NamedTuple
+from contextlib import closing, suppress
+from typing import NamedTuple, Self
 
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.kafka_log.replica import SegmentFile
+from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.batch_search import MOST_WRAPPED_BYTES, unit_at, walk_start
 from seglake.log_dirs.segment_files import with_limits
 from seglake.log_dirs.segment_reader import open_segment
@@ -77,6 +77,17 @@ class LogHeads:
         self._cleaner_offset = cleaner_offset
         self._window: Window | None = None
         self.file: SegmentFile | None = None
+
+    @classmethod
+    def of(cls, storage: Storage, copy: Replica) -> Self:
+        """Return the reader of a replica's batch headers."""
+        cleaner_offset = copy.checkpoints.cleaner_offset or 0
+        return cls(storage, copy.segments, cleaner_offset, copy.durable_offset)
+
+    def first(self, offsets: OffsetRange) -> BatchHead | None:
+        """Return the first valid batch that begins in a range of offsets; None without one."""
+        with closing(self.between(offsets)) as heads:
+            return next(heads, None)
 
     def between(self, offsets: OffsetRange) -> Generator[BatchHead, None, None]:
         """Yield in order the valid batches that begin in a range of offsets.

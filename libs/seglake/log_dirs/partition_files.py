@@ -106,13 +106,10 @@ def first_offset_in(storage: Storage, file: SegmentFile) -> int:
     is read. If its offset is above the offset in the name, as after a compaction, more is read.
     """
     plain = replace(file, index_path=None)  # the first batch is found without the index
-    heads = LogHeads(storage, (plain,), 0).between((file.base_offset, OFFSET_MAX))
     try:
-        head = next(heads, None)
+        head = LogHeads(storage, (plain,), 0).first((file.base_offset, OFFSET_MAX))
     except (StorageError, SegmentCodecError):
         return file.base_offset
-    finally:
-        heads.close()
     if head is None or head.first_offset == file.base_offset:
         return file.base_offset
     survey = _whole_survey(storage, file)

@@ -6,6 +6,7 @@ read.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -366,13 +367,9 @@ def _clipped(
     remote = file.remote and replace(file.remote, next_offset=stop_offset)
     if settled.has(file.base_offset, stop_offset):
         return replace(file, remote=remote)
-    heads = LogHeads(storage, (file,), 0).between((stop_offset, OFFSET_MAX))
-    try:
-        head = next(heads, None)
-    except TierObjectError:  # the whole segment is unreadable
-        head = None
-    finally:
-        heads.close()
+    head = None
+    with suppress(TierObjectError):  # the whole segment is unreadable
+        head = LogHeads(storage, (file,), 0).first((stop_offset, OFFSET_MAX))
     size_bytes, stop = (file.size_bytes, None) if head is None else (head.position, head.position)
     return replace(
         file, size_bytes=size_bytes, remote=remote and replace(remote, stop_position=stop)

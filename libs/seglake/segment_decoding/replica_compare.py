@@ -37,7 +37,6 @@ from seglake.segment_decoding.replica_compare_values import (
 )
 from seglake.segment_decoding.table_files import TableFiles
 from seglake.storage.errors import StorageError
-from seglake.storage.storage import Storage
 
 
 class _Conflict(NamedTuple):
@@ -60,7 +59,7 @@ def record_conflicts(requests: tuple[RecordRequest, ...]) -> list[RecordReport]:
 
 def _find(request: CompareRequest) -> FoundConflicts:
     """Find the conflicts of one request."""
-    log = _log_of(request.storage, request.theirs)
+    log = LogHeads.of(request.storage, request.theirs)
     found: list[tuple[ConflictKind, BatchHead]] = []
     winner: Winner | None = None
     for kind, theirs, ours in _conflicts(request, log):
@@ -76,7 +75,7 @@ def _find(request: CompareRequest) -> FoundConflicts:
 def _record(request: RecordRequest) -> RecordReport:
     """Write the conflicts of one request, except known ones."""
     compare, settings = request.compare, request.settings
-    log = _log_of(compare.storage, compare.theirs)
+    log = LogHeads.of(compare.storage, compare.theirs)
     files = TableFiles(settings)
     files.begin(compare.key.topic)
     ruled = RuledBatches.of(compare.key, settings)
@@ -99,13 +98,6 @@ def _record(request: RecordRequest) -> RecordReport:
         raise
 
 
-def _log_of(storage: Storage, replica: Replica) -> LogHeads:
-    """Return a reader of a replica's batch headers."""
-    return LogHeads(
-        storage, replica.segments, replica.checkpoints.cleaner_offset or 0, replica.durable_offset
-    )
-
-
 def _conflicts(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
     """Yield the conflicts.
 
@@ -122,12 +114,12 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
     reference: LogHeads | None = None
     heads: Generator[BatchHead, None, None]
     if isinstance(request.ours, Replica):
-        reference = _log_of(request.storage, request.ours)
+        reference = LogHeads.of(request.storage, request.ours)
         heads = reference.between(request.offsets)
     else:
         heads = (head for head in request.ours)
     before = [
-        CopyBefore(copy, _log_of(request.storage, copy.replica), request.offsets)
+        CopyBefore(copy, LogHeads.of(request.storage, copy.replica), request.offsets)
         for copy in request.before
     ]
     comparison = _Comparison(request, log, reference, before)

@@ -128,9 +128,7 @@ def _are_two_logs(one: Replica, other: Replica, storage: Storage) -> bool:
 
 
 def _sound(copy: Replica, start: int, storage: Storage) -> Generator[BatchHead, None, None]:
-    log = LogHeads(
-        storage, copy.segments, copy.checkpoints.cleaner_offset or 0, copy.durable_offset
-    )
+    log = LogHeads.of(storage, copy)
     with closing(log.between((start, OFFSET_MAX))) as heads:
         yield from (head for head in heads if log.is_sound(head))
 

@@ -147,13 +147,7 @@ def _expected(
     state = _without_refills(state)
     with nullcontext(()) if kept is None else kept(state) as more:
         found = _found(state, _gaps_to_search(state, unmoved), more, is_replay=kept is not None)
-    planned = RepairResult(
-        notes=found.notes,
-        unread=found.unread,
-        absent=found.absent,
-        planned_fills=found.fills,
-        standing=state.gaps,
-    )
+    planned = replace(found.result, standing=state.gaps)
     if state.context.settings.read.older_copies:
         return expected_refill(planned, state, state.folders)
     return with_left_in_copies(planned, state, NOTHING_OWN, unmoved)
@@ -222,14 +216,14 @@ def _result(rounds: Sequence[_Filled], context: RunContext) -> RepairResult:
     results = [result for filled in rounds for result in filled.done.committed]
     unread = {name: why for filled in rounds for name, why in filled.done.left_out.items()}
     # Only the last round's reasons count: it has tried the unreadable copies again.
-    unread |= rounds[-1].found.unread
+    unread |= rounds[-1].found.result.unread
     for topic in sorted(rounds[-1].done.lost):
         unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"
     return RepairResult(
         rounds=tuple(filled.done.committed for filled in rounds),
-        notes=tuple(note for filled in rounds for note in filled.found.notes),
+        notes=tuple(note for filled in rounds for note in filled.found.result.notes),
         unread=unread,
-        absent=rounds[-1].found.absent,
+        absent=rounds[-1].found.result.absent,
         contradicted=tuple(_contradicted(results, context)),
         concurrent=tuple(range_ for filled in rounds for range_ in filled.concurrent),
         written_bytes=sum(filled.done.written_bytes for filled in rounds),

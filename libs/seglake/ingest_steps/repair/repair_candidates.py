@@ -13,7 +13,7 @@ from seglake.ingest_steps.repair.repair_plan import (
     known_log,
     repair_plans,
 )
-from seglake.ingest_steps.repair.repair_result import PlannedFill
+from seglake.ingest_steps.repair.repair_result import PlannedFill, RepairResult
 from seglake.ingest_steps.repair.repair_sources import RepairSource
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.repair.resolutions import (
@@ -43,17 +43,11 @@ class FoundRepairs(NamedTuple):
 
     Attributes:
         ranges: ranges to commit.
-        fills: offsets in the gaps for which a copy has valid batches.
-        notes: facts on gaps that are not filled.
-        unread: why a copy could not be searched, by partition.
-        absent: offsets of the gaps that the given remote tier cannot provide, by partition.
+        result: the planned fills, and what was found on gaps that are not filled.
     """
 
     ranges: tuple[RangePlan, ...]
-    fills: tuple[PlannedFill, ...]
-    notes: tuple[str, ...]
-    unread: Mapping[str, str]
-    absent: Mapping[PartitionKey, Sequence[RemoteGap]]
+    result: RepairResult
 
 
 def found_repairs(
@@ -82,7 +76,10 @@ def found_repairs(
             candidates.setdefault(copy.key, []).append(candidate)
     ranges, fills = _planned(candidates, state, notes)
     reasons = {name: "; ".join(texts) for name, texts in unread.items()}
-    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), reasons, absent)
+    result = RepairResult(
+        planned_fills=tuple(fills), notes=tuple(notes), unread=reasons, absent=absent
+    )
+    return FoundRepairs(tuple(ranges), result)
 
 
 def _candidate(

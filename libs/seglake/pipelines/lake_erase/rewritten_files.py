@@ -51,17 +51,10 @@ def rewritten(
         found: the files, with the positions of the chosen rows in each.
         keeps_rows: whether the chosen rows stay, without their bytes.
     """
+    level = context.settings.write.compression_level
     tasks = [
         RewriteTask(
-            old=OldFile(
-                storage=context.storage,
-                lake_path=context.tables.lake_path,
-                table=table,
-                file=file,
-                compression_level=context.settings.write.compression_level,
-            ),
-            rows=rows,
-            keeps_rows=keeps_rows,
+            old=OldFile.of(context.tables, table, file, level), rows=rows, keeps_rows=keeps_rows
         )
         for file, rows in found
     ]

@@ -196,8 +196,6 @@ def without_rows(
         view_of(context.tables, table),
         choices,
         topic,
-        storage=context.storage,
-        lake_path=context.tables.lake_path,
         compression_level=context.settings.write.compression_level,
         needs_sums=needs_sums,
         writes=writes,
