@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.kafka_log.replica import Checkpoints
-from seglake.log_dirs.log_dir_files import (
-    LogDirFiles,
-    read_epochs,
-    read_log_dir_files,
-    read_topic_id,
-)
+from seglake.log_dirs.log_dir_files import LogDirFiles, SideFileReader
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_codec.formats.side_files.log_dir import TopicPartition
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError
@@ -55,9 +50,8 @@ def _read(
 ) -> tuple[LogDirFiles, list[str]]:
     notes: list[str] = []
     entries = LocalStorage().list_folder(str(folder))
-    return read_log_dir_files(
-        storage or LocalStorage(), entries, notes, tolerated, implausible
-    ), notes
+    reader = SideFileReader(storage or LocalStorage(), notes, tolerated, implausible)
+    return reader.log_dir_files(entries), notes
 
 
 def test_the_files_of_a_broker_are_read_by_partition(log_dir: Path) -> None:
@@ -127,7 +121,8 @@ def test_the_files_of_a_partition_folder_tell_its_topic_id_and_leader_epochs(
     storage, notes = LocalStorage(), list[str]()
     entries = {entry.name: entry for entry in storage.list_folder(str(log_dir / "orders-0"))}
     expected = topic_id_text(TOPIC_IDS["orders"])
-    assert read_topic_id(storage, entries, notes) == expected
-    assert read_epochs(storage, entries, notes) == (EpochStart(0, 2), EpochStart(3, 4))
-    assert (read_topic_id(storage, {}, notes), read_epochs(storage, {}, notes)) == (None, ())
+    reader = SideFileReader(storage, notes)
+    assert reader.topic_id(entries) == expected
+    assert reader.epochs(entries) == (EpochStart(0, 2), EpochStart(3, 4))
+    assert (reader.topic_id({}), reader.epochs({})) == (None, ())
     assert notes == []

@@ -1,4 +1,4 @@
-"""Reads consistent snapshots of tables: data files and generations of topics.
+"""The data files of a version of a table, with what its log tells of each.
 
 Runs on the driver. Memory grows with the number of files.
 """

@@ -18,7 +18,7 @@ from seglake.log_dirs.absent_partitions import (
     AbsentPartition,
     absent_partitions,
 )
-from seglake.log_dirs.log_dir_files import LogDirFiles, read_cluster_id, read_log_dir_files
+from seglake.log_dirs.log_dir_files import LogDirFiles, SideFileReader
 from seglake.log_dirs.log_dir_search import (
     FoundLogDir,
     LogDirSearch,
@@ -286,9 +286,8 @@ def _read_own_files(found: _Search, log_dir: FoundLogDir) -> None:
     """Read the files of a log dir itself; record those that cannot be read."""
     own_notes: list[str] = []
     try:
-        read = read_log_dir_files(
-            found.storage, log_dir.entries, own_notes, implausible=found.unreadable
-        )
+        reader = SideFileReader(found.storage, own_notes, implausible=found.unreadable)
+        read = reader.log_dir_files(log_dir.entries)
     except StorageError as error:
         found.failed[log_dir.path] = error
         found.unreadable[log_dir.path] = str(error)
@@ -318,10 +317,11 @@ def _unknown_entries(log_dir: FoundLogDir, named: Container[str]) -> list[str]:
 
 def _cluster_ids(found: _Search) -> dict[str, str]:
     """Return the cluster id of each log dir that has one, even if other files are unreadable."""
+    reader = SideFileReader(found.storage, tolerated=StorageError)
     ids = {
         log_dir.path: found.files[log_dir.path].cluster_id
         if log_dir.path in found.files
-        else read_cluster_id(found.storage, log_dir.entries)
+        else reader.cluster_id(log_dir.entries)
         for log_dir in found.log_dirs
     }
     return {path: cluster_id for path, cluster_id in ids.items() if cluster_id}

@@ -6,7 +6,7 @@ be wrong.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from seglake.kafka_log.replica import Checkpoints
@@ -72,124 +72,81 @@ class LogDirFiles:
         )
 
 
-def read_log_dir_files(
-    storage: Storage,
-    entries: Iterable[FileInfo],
-    notes: list[str],
-    tolerated: type[StorageError] = NotFoundError,
-    implausible: dict[str, str] | None = None,
-) -> LogDirFiles:
-    """Read a log dir's own files.
+@dataclass(frozen=True, slots=True)
+class SideFileReader:
+    """Reader of the small files of log dirs and partition folders.
 
-    Args:
+    Its methods raise StorageError if an existing file cannot be read.
+
+    Attributes:
         storage: storage of the files.
-        entries: listing of the log dir.
         notes: receives a sentence for each ignored file.
         tolerated: class of errors after which a file is treated as missing.
         implausible: receives the reasons for ignored files, by path; None puts them into `notes`.
-
-    Raises:
-        StorageError: an existing file cannot be read.
     """
-    listed = list(entries)
-    by_name = files_by_name(Place.LOG_DIR, listed)
 
-    def read(file: SideFile, parse: Callable[[bytes], T]) -> T | None:
-        return _read(storage, by_name.get(file), parse, notes, tolerated, implausible)
+    storage: Storage
+    notes: list[str] = field(default_factory=list)
+    tolerated: type[StorageError] = NotFoundError
+    implausible: dict[str, str] | None = None
 
-    broker = read(SideFile.META_PROPERTIES, parse_meta_properties)
-    if broker is not None and broker.cluster_id_has_blanks:
-        path = by_name[SideFile.META_PROPERTIES].path
-        notes.append(
-            f"{path} has blanks around the cluster.id; Kafka treats them as part of the id, "
-            f"seglake ignores them: {broker.cluster_id}"
+    def log_dir_files(self, entries: Iterable[FileInfo]) -> LogDirFiles:
+        """Read the own files of a log dir with these entries."""
+        listed = list(entries)
+        by_name = files_by_name(Place.LOG_DIR, listed)
+
+        def offsets(file: SideFile) -> Offsets | None:
+            return self._parsed(by_name.get(file), parse_offset_checkpoint)
+
+        entry = by_name.get(SideFile.META_PROPERTIES)
+        broker = self._parsed(entry, parse_meta_properties)
+        if entry is not None and broker is not None and broker.cluster_id_has_blanks:
+            self.notes.append(
+                f"{entry.path} has blanks around the cluster.id; Kafka treats them as part of the "
+                f"id, seglake ignores them: {broker.cluster_id}"
+            )
+        return LogDirFiles(
+            cluster_id=None if broker is None else broker.cluster_id,
+            broker_id=None if broker is None else broker.broker_id,
+            high_watermarks=offsets(SideFile.HIGH_WATERMARKS),
+            recovery_points=offsets(SideFile.RECOVERY_POINTS),
+            log_start_offsets=offsets(SideFile.LOG_START_OFFSETS),
+            cleaner_offsets=offsets(SideFile.CLEANER_OFFSETS),
+            has_remote_tier=any(e.is_folder and e.name == _REMOTE_CACHE for e in listed),
+            directory_id=None if broker is None else broker.directory_id,
         )
-    return LogDirFiles(
-        cluster_id=None if broker is None else broker.cluster_id,
-        broker_id=None if broker is None else broker.broker_id,
-        high_watermarks=read(SideFile.HIGH_WATERMARKS, parse_offset_checkpoint),
-        recovery_points=read(SideFile.RECOVERY_POINTS, parse_offset_checkpoint),
-        log_start_offsets=read(SideFile.LOG_START_OFFSETS, parse_offset_checkpoint),
-        cleaner_offsets=read(SideFile.CLEANER_OFFSETS, parse_offset_checkpoint),
-        has_remote_tier=any(entry.is_folder and entry.name == _REMOTE_CACHE for entry in listed),
-        directory_id=None if broker is None else broker.directory_id,
-    )
 
+    def cluster_id(self, entries: Iterable[FileInfo]) -> str | None:
+        """Return the cluster id in a log dir's meta.properties; None if it has none."""
+        entry = files_by_name(Place.LOG_DIR, entries).get(SideFile.META_PROPERTIES)
+        broker = self._parsed(entry, parse_meta_properties)
+        return None if broker is None else broker.cluster_id
 
-def read_cluster_id(storage: Storage, entries: Iterable[FileInfo]) -> str | None:
-    """Return the cluster id in meta.properties; None without a readable one."""
-    entry = files_by_name(Place.LOG_DIR, entries).get(SideFile.META_PROPERTIES)
-    broker = _read(storage, entry, parse_meta_properties, [], StorageError, None)
-    return None if broker is None else broker.cluster_id
+    def topic_id(self, by_name: Mapping[str, FileInfo]) -> str | None:
+        """Return a partition folder's topic id; None without one, as before Kafka 2.8."""
+        entry = by_name.get(SideFile.PARTITION_METADATA)
+        metadata = self._parsed(entry, parse_partition_metadata)
+        return None if metadata is None else metadata.topic_id
 
+    def epochs(self, by_name: Mapping[str, FileInfo]) -> tuple[EpochStart, ...]:
+        """Return the leader epochs in a folder's checkpoint file; empty if there is none."""
+        return self._parsed(by_name.get(SideFile.LEADER_EPOCHS), parse_leader_epochs) or ()
 
-def read_topic_id(
-    storage: Storage,
-    by_name: Mapping[str, FileInfo],
-    notes: list[str],
-    tolerated: type[StorageError] = NotFoundError,
-    implausible: dict[str, str] | None = None,
-) -> str | None:
-    """Return a partition folder's topic id; None without one, as before Kafka 2.8.
-
-    Args:
-        storage: storage of the files.
-        by_name: files of the folder.
-        notes: receives a sentence for each ignored file.
-        tolerated: class of errors after which a file is treated as missing.
-        implausible: receives the reasons for ignored files, by path; None puts them into `notes`.
-
-    Raises:
-        StorageError: the existing file cannot be read.
-    """
-    entry = by_name.get(SideFile.PARTITION_METADATA)
-    metadata = _read(storage, entry, parse_partition_metadata, notes, tolerated, implausible)
-    return None if metadata is None else metadata.topic_id
-
-
-def read_epochs(
-    storage: Storage,
-    by_name: Mapping[str, FileInfo],
-    notes: list[str],
-    implausible: dict[str, str] | None = None,
-) -> tuple[EpochStart, ...]:
-    """Return the leader epochs in the folder's checkpoint file; empty if there is none.
-
-    Args:
-        storage: storage of the files.
-        by_name: files of the folder.
-        notes: receives a sentence for each ignored file.
-        implausible: receives the reasons for ignored files, by path; None puts them into `notes`.
-
-    Raises:
-        StorageError: the existing file cannot be read.
-    """
-    entry = by_name.get(SideFile.LEADER_EPOCHS)
-    return _read(storage, entry, parse_leader_epochs, notes, NotFoundError, implausible) or ()
-
-
-def _read(
-    storage: Storage,
-    entry: FileInfo | None,
-    parse: Callable[[bytes], T],
-    notes: list[str],
-    tolerated: type[StorageError],
-    implausible: dict[str, str] | None,
-) -> T | None:
-    """Return a file's parsed content; None if the file is missing or ignored."""
-    if entry is None:
+    def _parsed(self, entry: FileInfo | None, parse: Callable[[bytes], T]) -> T | None:
+        """Return a file's parsed content; None if the file is missing or ignored."""
+        if entry is None:
+            return None
+        try:
+            check_readable(entry)
+            check_small(entry.path, entry.size_bytes)
+            return parse(self.storage.read_bytes(entry.path))
+        except (CheckpointFileError, OversizedFileError) as error:
+            why = error.reason if isinstance(error, OversizedFileError) else error
+            note = f"{entry.path} is ignored as implausible: {why}"
+            if self.implausible is None:
+                self.notes.append(note)
+            else:
+                self.implausible[entry.path] = note
+        except self.tolerated as error:  # for example: the file vanished after the listing
+            self.notes.append(f"{error}; the file counts as missing")
         return None
-    try:
-        check_readable(entry)
-        check_small(entry.path, entry.size_bytes)
-        return parse(storage.read_bytes(entry.path))
-    except (CheckpointFileError, OversizedFileError) as error:
-        why = error.reason if isinstance(error, OversizedFileError) else error
-        note = f"{entry.path} is ignored as implausible: {why}"
-        if implausible is None:
-            notes.append(note)
-        else:
-            implausible[entry.path] = note
-    except tolerated as error:  # for example: the file vanished after the listing
-        notes.append(f"{error}; the file counts as missing")
-    return None

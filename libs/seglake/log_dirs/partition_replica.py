@@ -12,7 +12,7 @@ from seglake.kafka_log.replica import (
     UnreadSegment,
 )
 from seglake.log_dirs.errors import SourceVanishedError
-from seglake.log_dirs.log_dir_files import LogDirFiles, read_epochs, read_topic_id
+from seglake.log_dirs.log_dir_files import LogDirFiles, SideFileReader
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
 from seglake.log_dirs.plausible_checkpoints import PlausibleCheckpoints, plausible_checkpoints
 from seglake.log_dirs.removed_segments import removed_segments
@@ -79,10 +79,11 @@ def read_folder(
         folders = {entry.name for entry in listing if entry.is_folder} - content.by_name.keys()
         unnamed = (name for name in folders if storage.join(path, name) not in named)
         notes += not_kafkas(path, _unknown(content.unknown, unnamed))
-        topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
+        reader = SideFileReader(storage, notes, implausible=unreadable)
+        topic_id = reader.topic_id(content.by_name)
         # Read the epochs after the listing: if the broker deletes segments now, the epochs show the
         # new log start.
-        epochs = read_epochs(storage, content.by_name, notes, unreadable)
+        epochs = reader.epochs(content.by_name)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
         believed = _believed(key, content, files, epochs)
         unreadable |= _implausible(storage, path, key, believed)

@@ -16,7 +16,7 @@ from seglake.kafka_log.remote_segments import Upload
 from seglake.kafka_log.replica import PartitionKey, RemoteObject, SegmentFile
 from seglake.kafka_log.settled_logs import NOTHING_SETTLED, SettledLog
 from seglake.log_dirs.batch_search import BatchRequest, LogEnd, find_batch
-from seglake.log_dirs.log_dir_files import read_epochs
+from seglake.log_dirs.log_dir_files import SideFileReader
 from seglake.log_dirs.plausible_checkpoints import is_far
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX, SideFile
@@ -258,4 +258,4 @@ def _plausible_end(storage: Storage, file: SegmentFile) -> int:
 def _epochs_of(storage: Storage, found: _Object) -> tuple[EpochStart, ...]:
     """Return the leader epochs of the log up to a segment's end; empty if unusable."""
     entry = found.files.get(".leader_epoch_checkpoint")
-    return () if entry is None else read_epochs(storage, {SideFile.LEADER_EPOCHS: entry}, [])
+    return () if entry is None else SideFileReader(storage).epochs({SideFile.LEADER_EPOCHS: entry})

@@ -7,7 +7,7 @@ from itertools import pairwise
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.unread_segments import described
-from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
+from seglake.log_dirs.log_dir_files import LogDirFiles, SideFileReader
 from seglake.log_dirs.log_dir_search import FoundLogDir
 from seglake.log_dirs.partition_files import PartitionFiles
 from seglake.log_dirs.unread_files import compressed_segments
@@ -98,7 +98,7 @@ def _inspect_log_dir(
         if not entry.is_folder and not is_reported:
             yield from _side_file(storage, entry, found)
     # Damage of these files was yielded above, so these findings are ignored.
-    files = read_log_dir_files(storage, entries, [], StorageError)
+    files = SideFileReader(storage, tolerated=StorageError).log_dir_files(entries)
     totals = Totals()
     for entry in entries:
         if log_dir.has(entry.name):

@@ -11,7 +11,7 @@ from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import NO_CHECKPOINTS, Checkpoints, SegmentFile
 from seglake.log_dirs.batch_search import log_end_below
 from seglake.log_dirs.folder_kinds import is_partition_folder
-from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files, read_topic_id
+from seglake.log_dirs.log_dir_files import LogDirFiles, SideFileReader
 from seglake.log_dirs.partition_files import PartitionFiles, first_offset_in, partition_files
 from seglake.pipelines.segment_inspect.batch_facts import Origin
 from seglake.segment_codec.formats.side_files.log_dir import (
@@ -153,7 +153,7 @@ def partition_at(
         return None
     log_dir = listed(storage, parent, "the log dir's own files count as missing", findings)
     problems: list[str] = []
-    files = read_log_dir_files(storage, log_dir, problems, StorageError)
+    files = SideFileReader(storage, problems, StorageError).log_dir_files(log_dir)
     findings += [Finding(FindingKind.DAMAGED_FILE, text, parent) for text in problems]
     return partition_in(storage, files, folder, entries, findings)
 
@@ -178,7 +178,7 @@ def partition_in(
     by_name = {entry.name: entry for entry in entries if not entry.is_folder}
     origin = Origin(
         source_id=files.cluster_id,
-        topic_id=read_topic_id(storage, by_name, problems, StorageError),
+        topic_id=SideFileReader(storage, problems, StorageError).topic_id(by_name),
         topic=folder.topic,
         partition=folder.partition,
         broker_id=files.broker_id,
