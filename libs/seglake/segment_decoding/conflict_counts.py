@@ -1,5 +1,6 @@
 """Counts conflicts between copies of a partition, by kind."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
@@ -20,18 +21,19 @@ class ConflictKind(StrEnum):
 
     def shown(self, count: int) -> str:
         """Return a number of batches with conflicts of this kind, as text."""
-        words = _ABOUT_ONE if count == 1 else _ABOUT_SEVERAL
-        return f"{count} {_TEXTS[self].format(**words)}"
+        text = _TEXTS[self]
+        if count == 1:
+            text = re.sub(r"\w+", lambda word: _SINGULAR.get(word[0], word[0]), text)
+        return f"{count} {text}"
 
 
-_ABOUT_ONE = {"batches": "batch", "differ": "differs", "are": "is", "them": "it"}
-_ABOUT_SEVERAL = {word: word for word in _ABOUT_ONE}
+_SINGULAR = {"batches": "batch", "differ": "differs", "are": "is", "them": "it"}
 _TEXTS = {
-    ConflictKind.LOST: "{batches} of a replica lost an election",
-    ConflictKind.CONTRADICTS: "{batches} won an election against rows that were ingested before",
-    ConflictKind.DIFFERS: "{batches} of a replica {differ} although the same leader wrote {them}",
-    ConflictKind.SAME_BROKER: "{batches} {are} in a second log of the same broker",
-    ConflictKind.UNDECIDED: "{batches} of a replica {differ}, and no leader epoch shows which won",
+    ConflictKind.LOST: "batches of a replica lost an election",
+    ConflictKind.CONTRADICTS: "batches won an election against rows that were ingested before",
+    ConflictKind.DIFFERS: "batches of a replica differ although the same leader wrote them",
+    ConflictKind.SAME_BROKER: "batches are in a second log of the same broker",
+    ConflictKind.UNDECIDED: "batches of a replica differ, and no leader epoch shows which won",
 }
 
 ConflictCount: TypeAlias = Counter[ConflictKind]
