@@ -80,11 +80,10 @@ def read_folder(
         unnamed = (name for name in folders if storage.join(path, name) not in named)
         notes += not_kafkas(path, _unknown(content.unknown, unnamed))
         reader = SideFileReader(storage, notes, implausible=unreadable)
-        topic_id = reader.topic_id(content.by_name)
+        key = PartitionKey(folder.topic, folder.partition, reader.topic_id(content.by_name))
         # Read the epochs after the listing: if the broker deletes segments now, the epochs show the
         # new log start.
         epochs = reader.epochs(content.by_name)
-        key = PartitionKey(folder.topic, folder.partition, topic_id)
         believed = _believed(key, content, files, epochs)
         unreadable |= _implausible(storage, path, key, believed)
         checkpoints = _with_mark(believed.checkpoints, key, content, notes)
