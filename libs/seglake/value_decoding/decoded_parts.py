@@ -9,13 +9,17 @@ from numpy.typing import NDArray
 from seglake.value_codec.decoded import MOST_BYTES, UNKNOWN_POSITION, TooManyItemsError
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
-from seglake.value_codec.reject_reasons import RejectReason
+from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA, RejectReason
 from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
 from seglake.value_decoding.record_parts import part_of
 from seglake.value_decoding.row_pieces import RowPieces
 from seglake.value_decoding.typings import Typing
 
 NO_TABLE = -1
+
+
+class UnforeseenSchemaError(Exception):
+    """Error for a value whose schema the plan for its topic does not have."""
 
 
 class PartTyping(NamedTuple):
@@ -28,6 +32,7 @@ class PartTyping(NamedTuple):
         typings: the columns of each table.
         plain: reader for JSON without a schema, and for JSON of schemas without columns.
         subject: subject of the schema of values without a frame; "" for other forms.
+        foreseen: the schemas that values may name, if they were not surveyed; else None.
     """
 
     part: str
@@ -36,11 +41,18 @@ class PartTyping(NamedTuple):
     typings: tuple[Typing, ...]
     plain: SchemaUse = TEXT_USE
     subject: str = ""
+    foreseen: frozenset[str] | None = None
 
     def table_of(self, name: str) -> int:
         """Return the index of the table for values of a schema; NO_TABLE if there is none."""
         has = (index for index, typing in enumerate(self.typings) if name in typing.numbers)
         return next(has, NO_TABLE)
+
+    def is_unforeseen(self, group: SchemaGroup) -> bool:
+        """Return whether values name a schema of the registry that the plan does not have."""
+        if self.foreseen is None or not group.name or group.use.problem in UNKNOWN_SCHEMA:
+            return False
+        return group.key not in self.foreseen
 
 
 class DecodedPart(NamedTuple):
@@ -80,6 +92,7 @@ def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> 
 
     Raises:
         TooManyItemsError: the columns of several records need too much memory together.
+        UnforeseenSchemaError: the columns depend on values that were not surveyed.
     """
     count = rows.num_rows
     part = part_of(rows, typing.part)
@@ -99,6 +112,8 @@ def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> 
     plain = plain or ("", typing.plain)
     context = GroupContext(typing.form, readers, typing.id_subject, plain, names)
     for group in schema_groups(part.bodies, part.headers, context):
+        if typing.is_unforeseen(group):
+            raise UnforeseenSchemaError
         table, piece = _decode(group, part.rows[group.rows], typing, found)
         size += 0 if piece is None else piece[1].nbytes
         if size > MOST_BYTES:  # in the columns of all schemas, or in all groups together

@@ -20,7 +20,12 @@ from seglake.value_codec.decoded import TooManyItemsError
 from seglake.value_codec.frames.evidence import FormEvidence
 from seglake.value_codec.registry.schema_registry import SchemaRegistry
 from seglake.value_codec.schema_readers import SchemaReaders
-from seglake.value_decoding.decoded_parts import DecodedPart, PartTyping, decoded_part
+from seglake.value_decoding.decoded_parts import (
+    DecodedPart,
+    PartTyping,
+    UnforeseenSchemaError,
+    decoded_part,
+)
 from seglake.value_decoding.record_parts import part_of
 from seglake.value_decoding.retries import are_of, resolved_rows
 from seglake.value_decoding.rows_task import Attempt, RecordOffsets, RowsTask
@@ -114,11 +119,13 @@ class DecodeReport:
 
     Attributes:
         reasons: number of rejects, by part and reason.
+        is_unforeseen: whether the task ended early, at a schema that its plan does not have.
     """
 
     files: list[DataFile] = field(default_factory=list)
     counts: dict[Attempt, Counts] = field(default_factory=dict)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    is_unforeseen: bool = False
 
 
 def decode(task: DecodeTask) -> DecodeReport:
@@ -133,9 +140,12 @@ def decode(task: DecodeTask) -> DecodeReport:
             )
             for table in (*task.tables, VALUE_REJECTS)
         ]
-        for rows in task.rows.rows(RECORD_COLUMNS):
-            if rows.num_rows:
-                _decode_parts(task, rows, readers, files, report)
+        try:
+            for rows in task.rows.rows(RECORD_COLUMNS):
+                if rows.num_rows:
+                    _decode_parts(task, rows, readers, files, report)
+        except UnforeseenSchemaError:  # the files vanish
+            return DecodeReport(is_unforeseen=True)
         report.files = [file for each in files if (file := each.close()) is not None]
     return report
 

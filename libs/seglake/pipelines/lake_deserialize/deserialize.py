@@ -39,6 +39,11 @@ from seglake.pipelines.lake_deserialize.deserialize_summary import (
     DeserializeSummary,
     Standing,
 )
+from seglake.pipelines.lake_deserialize.foreseen_schemas import (
+    UnforeseenError,
+    may_be_foreseen,
+    with_foreseen,
+)
 from seglake.pipelines.lake_deserialize.pending_works import (
     checked_topics,
     new_works,
@@ -198,10 +203,15 @@ class _Run:
         works = [work for work in works if work.topic not in self.kept]
         tasks = [surveys.rows_tasks(work) for work in works]
         subjects = dict(self.settings.values.subjects)
-        facts = surveys.facts(works, tasks, typed_tables(self.tables), subjects)
+        known = typed_tables(self.tables)
+        facts = surveys.facts(works, tasks, known, subjects, may_be_foreseen)
         types = surveys.json_types(facts, tasks)
         for each, mine, found in zip(facts, tasks, types, strict=True):
-            self._of_topic(replace(each, types=found), mine, readers, summary)
+            try:
+                self._of_topic(replace(each, types=found), mine, readers, summary)
+            except UnforeseenError:
+                [again] = surveys.facts([each.work], [mine], each.known, subjects)
+                self._of_topic(replace(again, types=found), mine, readers, summary)
 
     def _of_topic(
         self,
@@ -210,13 +220,20 @@ class _Run:
         readers: SchemaReaders,
         summary: DeserializeSummary,
     ) -> None:
-        """Decode the new rows of one topic and commit them, or report why not."""
+        """Decode the new rows of one topic and commit them, or report why not.
+
+        Raises:
+            UnforeseenError: the topic has to be surveyed; nothing is committed or changed.
+        """
         work = facts.work
         every = {each.table.name: each for each in typed_tables(self.tables)}
         try:
             form = form_of(facts, readers)
+            form = form if facts.is_surveyed else with_foreseen(facts, form, readers)
             made = [create_or_extend(self.tables, each, every) for each in form.tables]
         except NotTyped as reason:
+            if not facts.is_surveyed:
+                raise UnforeseenError from reason
             if str(reason):
                 summary.left_out[work.topic] = reason.of_topic(work.topic)
             elif tasks:
@@ -253,7 +270,7 @@ class _Run:
         form: TopicForm,
         made: Sequence[TypedTable],
     ) -> list[DecodeReport]:
-        """Decode the rows of a topic into files."""
+        """Decode the rows of a topic into files; raise UnforeseenError without any."""
         write = self.settings.write
         decodings = [
             DecodeTask(
@@ -271,13 +288,23 @@ class _Run:
             )
             for task in tasks
         ]
-        return self.reporter.run_tasks(
+        reports = self.reporter.run_tasks(
             self.engine,
             decode,
             decodings,
             sizes=file_sizes(self.tables, tasks),
             text=f"decoding {work.topic}",
         )
+        if any(report.is_unforeseen for report in reports):
+            self._delete(reports)
+            raise UnforeseenError
+        return reports
+
+    def _delete(self, reports: Iterable[DecodeReport]) -> None:
+        """Delete files that no commit will add."""
+        for file in (file for report in reports for file in report.files):
+            path = self.tables.storage.join(self.tables.lake_path, file.table, file.path)
+            self.tables.storage.delete(path)
 
     def _commit(
         self, work: TopicWork, reports: Iterable[DecodeReport], every: Sequence[TypedTable]

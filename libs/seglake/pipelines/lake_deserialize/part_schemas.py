@@ -52,7 +52,7 @@ def schema_uses(facts: PartFacts, readers: SchemaReaders) -> list[tuple[str, Sch
     names = {*facts.named}
     if facts.form is Form.CONFLUENT:
         names |= {f"id {schema_id}" for schema_id in facts.subject_ids}
-    messages = sorted({message for name in names if (message := _message(name))})
+    messages = sorted({message for name in names if (message := message_of(name))})
     uses: dict[str, SchemaUse] = {}
     for name in sorted({_schema(name) for name in names}, key=_by_id):
         use = readers.named(facts.id_subject, name)
@@ -85,7 +85,7 @@ def _schema(name: str) -> str:
     return " ".join(name.split(" ")[:2])
 
 
-def _message(name: str) -> str:
+def message_of(name: str) -> str:
     """Return the message's part of a use's name; "" if the schema is not Protobuf."""
     return "".join(name.split(" ")[3:])
 

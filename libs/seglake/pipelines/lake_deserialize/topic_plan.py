@@ -128,6 +128,7 @@ class TopicFacts:
         known: its existing typed tables, whose forms and columns do not change.
         types: types of its JSON, by part; empty before they are read.
         subjects: subjects that a person names for bodies without frames, by `<topic>-<part>`.
+        is_surveyed: whether its keys and values were surveyed; else `surveys` has no counts.
     """
 
     work: TopicWork
@@ -135,6 +136,7 @@ class TopicFacts:
     known: Sequence[TypedTable]
     types: Mapping[str, JsonTypes]
     subjects: Mapping[str, str]
+    is_surveyed: bool = True
 
     def form(self, part: str) -> Form:
         """Return the form of keys or values: that of existing tables, else of the records."""

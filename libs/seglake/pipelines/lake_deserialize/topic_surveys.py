@@ -1,6 +1,7 @@
 """Tasks that survey topics before their rows are decoded: forms, schemas, types of JSON."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from seglake.lake.delta_tables import LakeTables
@@ -64,6 +65,7 @@ class TopicSurveys:
         tasks: Sequence[Sequence[RowsTask]],
         known: Sequence[TypedTable],
         subjects: Mapping[str, str],
+        may_skip: Callable[[TopicFacts], bool] = lambda facts: False,
     ) -> list[TopicFacts]:
         """Return the facts of each topic, without the types of its JSON.
 
@@ -72,23 +74,28 @@ class TopicSurveys:
             tasks: the tasks of each topic, see `rows_tasks`.
             known: the typed tables that topics have.
             subjects: subjects that a person names, by `<topic>-<part>`.
+            may_skip: whether a topic need not be surveyed, given its facts without a survey.
         """
-        groups = [
-            [SurveyTask(task, work.source.registry, work.own_subjects) for task in mine]
-            for work, mine in zip(works, tasks, strict=True)
-        ]
-        found = [{part: FormEvidence() for part in work.own_subjects} for work in works]
-        self._add(survey, groups, found, "reading schema ids")
-        return [
+        facts = [
             TopicFacts(
                 work=work,
-                surveys=each,
+                surveys={part: FormEvidence() for part in work.own_subjects},
                 known=[table for table in known if table.topic == work.topic],
                 types={},
                 subjects=subjects,
             )
-            for work, each in zip(works, found, strict=True)
+            for work in works
         ]
+        facts = [replace(each, is_surveyed=not may_skip(each)) for each in facts]
+        groups = [
+            [SurveyTask(task, each.work.source.registry, each.work.own_subjects) for task in mine]
+            if each.is_surveyed
+            else []
+            for each, mine in zip(facts, tasks, strict=True)
+        ]
+        if any(groups):
+            self._add(survey, groups, [each.surveys for each in facts], "reading schema ids")
+        return facts
 
     def json_types(
         self, facts: Sequence[TopicFacts], tasks: Sequence[Sequence[RowsTask]]
