@@ -9,10 +9,9 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from seglake.environment.run_settings import SettingOptions
 from seglake.errors import WrongCallError
@@ -102,8 +101,7 @@ class DeserializeOptions(RunOptions, total=False):
     rebuild: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AuditResult:
+class AuditResult(NamedTuple):
     """Result of an audit.
 
     Attributes:
@@ -298,7 +296,7 @@ def run_audit(
         found = audited(lake, scan.storage, scan.engine, scan.reporter, spill_folder=spill_folder)
         if disks is None or found.is_empty:
             return AuditResult(found, None)
-        found = replace(found, notes=(*found.notes, *disks.notes))
+        found = found._replace(notes=(*found.notes, *disks.notes))
         checks = check_disks(disks, lake, scan.storage, settings, scan.engine, scan.reporter)
     return AuditResult(found, tuple(checks))
 

@@ -32,7 +32,7 @@ def test_the_upper_bound_is_the_high_watermark_or_what_stands_for_it(
 ) -> None:
     copy = replica(high_watermark=entry)
     if not has_file:
-        copy = replace(copy, checkpoints=Checkpoints())
+        copy = copy._replace(checkpoints=Checkpoints())
     bounds = bounds_of(copy, [survey(0, 100)], settings.read_policy)
     assert bounds.next_offset == expected
     assert bounds.log_end_offset == 100

@@ -1,7 +1,6 @@
 """What the broker's files prove of the offsets below a log's first segment."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -27,7 +26,7 @@ def _copy(
         has_remote_tier=has_remote_tier,
         broker_id=broker_id,
     )
-    return replace(copy, epochs=tuple(EpochStart(*epoch) for epoch in epochs))
+    return copy._replace(epochs=tuple(EpochStart(*epoch) for epoch in epochs))
 
 
 def _lost(copy: Replica) -> tuple[int, int] | None:
@@ -81,9 +80,9 @@ def test_without_a_proof_offsets_below_the_first_segment_are_deleted_or_lost(
 
 
 def test_segments_that_a_run_planned_to_read_were_deleted_by_the_broker() -> None:
-    copy = replace(_copy(90, []), planned_start_offset=40)
+    copy = _copy(90, [])._replace(planned_start_offset=40)
     assert undeleted_start(copy) == UndeletedStart((0, 40), GapCause.DELETED_OR_LOST)
-    assert undeleted_start(replace(copy, planned_start_offset=0)) is None
+    assert undeleted_start(copy._replace(planned_start_offset=0)) is None
 
 
 def test_what_the_remote_tier_has_is_not_lost() -> None:
@@ -93,17 +92,17 @@ def test_what_the_remote_tier_has_is_not_lost() -> None:
 
 def test_segments_that_the_broker_is_deleting_prove_a_deletion() -> None:
     copy = _copy(90, [(0, 0)])
-    assert _lost(replace(copy, deleting=(0, 40))) is None
-    assert _lost(replace(copy, deleting=(40, 60))) == (0, 40)
-    assert _lost(replace(copy, deleting=(120,))) == (0, 90)
+    assert _lost(copy._replace(deleting=(0, 40))) is None
+    assert _lost(copy._replace(deleting=(40, 60))) == (0, 40)
+    assert _lost(copy._replace(deleting=(120,))) == (0, 90)
     later = _copy(90, [(0, 50)])
-    assert _lost(replace(later, deleting=(0, 20))) == (50, 90)
-    assert _lost(replace(later, deleting=(0, 50))) is None
+    assert _lost(later._replace(deleting=(0, 20))) == (50, 90)
+    assert _lost(later._replace(deleting=(0, 50))) is None
 
 
 def test_a_segment_that_cannot_be_read_is_not_lost() -> None:
     unread = (UnreadSegment(40, "00000000000000000040.log.gz", 10),)
-    assert _lost(replace(_copy(90, [(0, 0)]), unread=unread)) == (0, 40)
+    assert _lost(_copy(90, [(0, 0)])._replace(unread=unread)) == (0, 40)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +132,7 @@ def test_a_log_start_above_the_high_watermark_of_its_own_disk_proves_nothing(
     claimed: int, high_watermark: int, doubtful: tuple[int, int] | None
 ) -> None:
     other = _copy(claimed if claimed < 200 else 90, [], claimed, broker_id=1)
-    other = replace(other, checkpoints=replace(other.checkpoints, high_watermark=high_watermark))
+    other = other._replace(checkpoints=other.checkpoints._replace(high_watermark=high_watermark))
     ((*informed,),) = replicas_by_partition([_copy(90, []), other])
     (found,) = (undeleted_start(copy) for copy in informed if copy.broker_id == 0)
     assert found == (doubtful and UndeletedStart(doubtful, GapCause.DELETED_OR_LOST))

@@ -157,8 +157,8 @@ def test_the_listing_tells_of_the_last_segment_the_high_watermark_and_the_epoch(
     (*others, last) = plain.segments
     told = listing_of([plain], _MARK)
     changed = [
-        replace(plain, segments=(*others, replace(last, size_bytes=7))),
-        replace(plain, segments=(*others, replace(last, modified_at_ms=7))),
+        plain._replace(segments=(*others, last._replace(size_bytes=7))),
+        plain._replace(segments=(*others, last._replace(modified_at_ms=7))),
         replica((0, 50, 100, 110)),
         replica((0, 50, 100), high_watermark=7),
         replica((0, 50, 100), last_epoch=7),
@@ -166,7 +166,7 @@ def test_the_listing_tells_of_the_last_segment_the_high_watermark_and_the_epoch(
     ]
     assert told not in {listing_of([copy], _MARK) for copy in changed}
     assert told != listing_of([plain], UpperBound.LOG_END)
-    assert told == listing_of([replace(plain, segments=(last,))], _MARK)  # by retention
+    assert told == listing_of([plain._replace(segments=(last,))], _MARK)  # by retention
 
 
 def test_copies_of_a_log_are_listed_in_whatever_order() -> None:

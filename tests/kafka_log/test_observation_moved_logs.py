@@ -35,4 +35,4 @@ def test_a_replica_more_is_a_reason_to_look() -> None:
 
 
 def test_where_there_is_no_segment_there_is_nothing_to_look_at() -> None:
-    assert not has_moved(None, [replace(replica(), segments=())], _MARK)
+    assert not has_moved(None, [replica()._replace(segments=())], _MARK)

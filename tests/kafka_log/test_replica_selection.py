@@ -148,7 +148,7 @@ def test_topics_made_again_and_other_partitions_are_logs_of_their_own() -> None:
 
 
 def test_a_copy_without_a_high_watermark_file_takes_that_of_another() -> None:
-    one = replace(replica((0, 200), broker_id=1), checkpoints=Checkpoints())
+    one = replica((0, 200), broker_id=1)._replace(checkpoints=Checkpoints())
     other = replica((0, 100), broker_id=2, high_watermark=60)
     (informed, _), *_ = replicas_by_partition([one, other])
     assert informed.checkpoints.has_high_watermarks

@@ -31,9 +31,9 @@ def _ends(settled: SettledLog, files: list[SegmentFile]) -> dict[int, int]:
 
 
 def test_the_last_upload_is_found_again_in_the_text_of_a_listing() -> None:
-    last = replace(_upload(300, 400), size_bytes=999)
+    last = _upload(300, 400)._replace(size_bytes=999)
     for segments in ((_FILES[0], last), replica().segments):
-        copies = [replica(broker_id=1), replace(replica(), segments=segments, last_upload=last)]
+        copies = [replica(broker_id=1), replica()._replace(segments=segments, last_upload=last)]
         assert LastUpload.in_listing(listing_of(copies, UpperBound.HIGH_WATERMARK)) == _LAST
     assert LastUpload.in_listing(listing_of(copies[:1], UpperBound.HIGH_WATERMARK)) is None
     assert LastUpload.in_listing(None) is None
@@ -42,7 +42,7 @@ def test_the_last_upload_is_found_again_in_the_text_of_a_listing() -> None:
 def test_a_part_of_an_upload_is_not_recorded() -> None:
     (whole, local) = _upload(300, 400), replica().segments[0]
     assert whole.remote is not None
-    part = replace(whole, remote=replace(whole.remote, stop_position=7))
+    part = whole._replace(remote=replace(whole.remote, stop_position=7))
     assert [LastUpload.of(each) is None for each in (whole, part, local)] == [False, True, True]
 
 
@@ -72,9 +72,9 @@ def test_below_an_open_transaction_uploads_are_read_only_if_the_log_has_grown() 
 @pytest.mark.parametrize(
     "changed",
     [
-        replace(_FILES[-1], modified_at_ms=7),
+        _FILES[-1]._replace(modified_at_ms=7),
         _upload(300, name="another"),
-        replace(_FILES[-1], remote=RemoteObject("id-_300", stored_bytes=7)),
+        _FILES[-1]._replace(remote=RemoteObject("id-_300", stored_bytes=7)),
     ],
 )
 def test_an_object_that_is_not_the_recorded_one_is_read(changed: SegmentFile) -> None:

@@ -1,7 +1,5 @@
 """Which offsets are proved and not there, from names and numbers alone."""
 
-from dataclasses import replace
-
 import pytest
 
 from seglake.kafka_log.replica import Checkpoints, EndClaim, Replica
@@ -21,7 +19,7 @@ def _replica(
         recovery_point=recovery_point,
         log_start_offset=log_start_offset,
     )
-    return replace(replica(), checkpoints=checkpoints, epochs=())
+    return replica()._replace(checkpoints=checkpoints, epochs=())
 
 
 @pytest.mark.parametrize(
@@ -30,11 +28,11 @@ def _replica(
         (_replica(high_watermark=170), "replication-offset-checkpoint"),
         (_replica(high_watermark=90, recovery_point=170), "recovery-point-offset-checkpoint"),
         (
-            replace(_replica(high_watermark=90), epochs=epoch_starts((3, 20), (4, 170))),
+            _replica(high_watermark=90)._replace(epochs=epoch_starts((3, 20), (4, 170))),
             "leader-epoch-checkpoint",
         ),
         (
-            replace(_replica(high_watermark=90), last_side_file=EndClaim(170, "170.snapshot")),
+            _replica(high_watermark=90)._replace(last_side_file=EndClaim(170, "170.snapshot")),
             "170.snapshot",
         ),
     ],
@@ -60,8 +58,8 @@ def test_the_cleaner_may_have_emptied_the_end_below_the_active_segment(
     cleaner_offset: int, start: int
 ) -> None:
     copy = replica((0, 120, 121), high_watermark=170)
-    checkpoints = replace(copy.checkpoints, cleaner_offset=cleaner_offset)
-    found = short_log(replace(copy, checkpoints=checkpoints), 100, ())
+    checkpoints = copy.checkpoints._replace(cleaner_offset=cleaner_offset)
+    found = short_log(copy._replace(checkpoints=checkpoints), 100, ())
     assert found is not None
     assert found.ranges == ((start, 170),)
 
@@ -75,12 +73,12 @@ def test_what_the_lake_has_is_not_lacking() -> None:
 
 
 def test_a_log_without_a_segment_lacks_everything_from_its_log_start_on() -> None:
-    copy = replace(_replica(high_watermark=170, log_start_offset=30), segments=())
+    copy = _replica(high_watermark=170, log_start_offset=30)._replace(segments=())
     found = short_log(copy, 0, ())
     assert found is not None
     assert found.ranges == ((30, 170),)
     assert found.reason.endswith("there is no segment in /disks/0/orders-0")
-    emptied = replace(_replica(high_watermark=170, log_start_offset=170), segments=())
+    emptied = _replica(high_watermark=170, log_start_offset=170)._replace(segments=())
     assert short_log(emptied, 0, ()) is None
 
 

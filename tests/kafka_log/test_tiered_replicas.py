@@ -1,7 +1,5 @@
 """Joined to a broker's replica, a tier's offsets keep the name of what states them."""
 
-from dataclasses import replace
-
 import pytest
 
 from seglake.kafka_log.replica import Checkpoints, RemoteObject, SegmentFile
@@ -35,7 +33,7 @@ def _tier(*, is_confirmed: bool, last_epoch: int = 0) -> TierReplica:
 def test_no_checkpoint_file_is_named_for_an_end_that_the_tier_states(
     last_epoch: int, is_confirmed: bool
 ) -> None:
-    old = replace(replica(), checkpoints=Checkpoints(log_start_offset=0), epochs=())
+    old = replica()._replace(checkpoints=Checkpoints(log_start_offset=0), epochs=())
     tier = _tier(is_confirmed=is_confirmed, last_epoch=last_epoch)
     _, alone = joined(tier, [old])
     assert end_claim(alone) == (900, _STATED_BY[is_confirmed])
@@ -47,15 +45,14 @@ def test_no_checkpoint_file_is_named_for_an_end_that_the_tier_states(
 @pytest.mark.parametrize("is_confirmed", [True, False])
 def test_a_mark_that_the_tier_raises_is_not_the_checkpoint_file_s(is_confirmed: bool) -> None:
     (first,) = replica().segments[:1]
-    local = replace(
-        replica(),
+    local = replica()._replace(
         checkpoints=Checkpoints(has_high_watermarks=True, high_watermark=5),
-        segments=(replace(first, base_offset=900),),
+        segments=(first._replace(base_offset=900),),
         epochs=epoch_starts((0, 0)),
     )
     (found,) = joined(_tier(is_confirmed=is_confirmed), [local])
     assert found.checkpoints.high_watermark == 900
     assert end_claim(found) == (900, _STATED_BY[is_confirmed])
-    higher = replace(local, checkpoints=replace(local.checkpoints, high_watermark=950))
+    higher = local._replace(checkpoints=local.checkpoints._replace(high_watermark=950))
     (found,) = joined(_tier(is_confirmed=is_confirmed), [higher])
     assert end_claim(found) == (950, "replication-offset-checkpoint")

@@ -1,6 +1,5 @@
 """Which offsets wait for somebody to decompress a segment."""
 
-from dataclasses import replace
 from typing import Any
 
 from seglake.kafka_log.replica import Replica, UnreadSegment
@@ -14,7 +13,7 @@ def _replica(*compressed: int, **facts: Any) -> Replica:
     """A copy with the segments [20, 40) and [40, 60), and compressed ones at these offsets."""
     copy = replica((20, 40, 60), **{"high_watermark": None, **facts})
     segments = (UnreadSegment(base, f"{base}.log.gz", 7) for base in compressed)
-    return replace(copy, unread=tuple(segments))
+    return copy._replace(unread=tuple(segments))
 
 
 def test_a_segment_ends_where_the_next_one_begins() -> None:

@@ -1,7 +1,5 @@
 """What a person reads: the worst first, aligned, and long lists cut with a count."""
 
-from dataclasses import replace
-
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
@@ -86,7 +84,7 @@ def test_evidence_stands_beside_the_gap() -> None:
 def test_a_log_that_begins_in_a_remote_tier_begins_there() -> None:
     audit = partition_audit(0, gaps={"remote": GapRanges(2, 7, ((0, 7),))})
     assert "log start 0, first local offset 7, high watermark 10" in "\n".join(_lines(audit))
-    without = replace(audit, gaps={})
+    without = audit._replace(gaps={})
     assert "log start 0, high watermark 10" in "\n".join(_lines(without))
 
 

@@ -1,7 +1,6 @@
 """Batches are found by their offset, with an offset index and without one."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,7 +72,7 @@ def test_a_file_that_is_gone_tells_nothing(tmp_path: Path) -> None:
     assert find_batch(request) == LogEnd(0)
     path.unlink()
     assert find_batch(request) is None
-    assert find_batch(replace(request, is_last=False)) is None
+    assert find_batch(request._replace(is_last=False)) is None
 
 
 _COUNT, _STEP = 400, 4
@@ -141,7 +140,7 @@ def test_wrong_index_entries_cost_no_more_than_the_batches_back_to_a_right_one(
     ]
     path.with_suffix(".index").write_bytes(offset_index(0, entries))
     storage = _Counted()
-    answer = find_batch(replace(_request(path, _WANTED), storage=storage))
+    answer = find_batch(_request(path, _WANTED)._replace(storage=storage))
     assert isinstance(answer, LogBatch)
     assert (answer.first_offset, answer.last_offset) == (800, 803)
     right_bytes = path.stat().st_size // _COUNT * min(2 * wrong + 1, last)

@@ -1,7 +1,6 @@
 """The survey of one segment: what headers tell, and when checksums have to."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from seglake.kafka_log.replica import SegmentFile
@@ -56,9 +55,9 @@ def test_a_plain_segment_may_be_split_at_every_batch(data: Path) -> None:
     assert [split.first_offset for split in survey.splits] == [0, 5, 10, 15]
     assert survey.newest_ms == FIRST_MS + 19 * STEP_MS
     size = len(batches[0].data)
-    coarse = survey_segment(replace(request, split_bytes=2 * size))
+    coarse = survey_segment(request._replace(split_bytes=2 * size))
     assert [split.first_offset for split in coarse.splits] == [0, 10]
-    late = survey_segment(replace(request, start_offset=7))
+    late = survey_segment(request._replace(start_offset=7))
     assert [split.first_offset for split in late.splits] == [5, 10, 15]
 
 
@@ -81,7 +80,7 @@ def test_a_damaged_last_batch_is_never_taken_from_its_header(data: Path) -> None
     one, two = made_batches("orders", 0, range(10))
     survey = survey_segment(_request(data, [one, bad_crc(two)]))
     assert (survey.next_offset, survey.tail) == (5, TailKind.UNFLUSHED)
-    durable = replace(_request(data, [one, bad_crc(two)]), durable_offset=10)
+    durable = _request(data, [one, bad_crc(two)])._replace(durable_offset=10)
     survey = survey_segment(durable)
     assert (survey.next_offset, survey.tail, survey.is_cut_open) == (5, None, True)
 
@@ -89,17 +88,17 @@ def test_a_damaged_last_batch_is_never_taken_from_its_header(data: Path) -> None
 def test_of_large_batches_only_headers_are_read(data: Path) -> None:
     batches = made_batches("orders", 0, range(20), batch_records=1, value_bytes=50_000)
     storage = _Counting()
-    request = replace(_request(data, batches), storage=storage, split_bytes=1 << 30)
+    request = _request(data, batches)._replace(storage=storage, split_bytes=1 << 30)
     assert survey_segment(request).next_offset == 20
     assert storage.read_bytes_count < request.file.size_bytes // 4
 
 
 def test_a_file_that_is_gone_or_another_is_an_answer(data: Path) -> None:
     request = _request(data, made_batches("orders", 0, range(10)))
-    gone = replace(request, file=replace(request.file, path=str(data / "gone.log")))
-    smaller = replace(request.file, size_bytes=request.file.size_bytes - 1)
-    other = replace(request, file=smaller, is_last=False)
-    grown = replace(other, is_last=True)
+    gone = request._replace(file=request.file._replace(path=str(data / "gone.log")))
+    smaller = request.file._replace(size_bytes=request.file.size_bytes - 1)
+    other = request._replace(file=smaller, is_last=False)
+    grown = other._replace(is_last=True)
     surveys = survey_segments((gone, other, grown))
     assert [survey.missing is None for survey in surveys] == [False, False, True]
     assert "no such file" in str(surveys[0].missing)
@@ -114,5 +113,5 @@ def test_a_damaged_time_neither_opens_nor_closes_a_window(data: Path) -> None:
     batches[1] = batches[1]._replace(data=bytes(damaged))
     request = _request(data, batches)
     wanted = FIRST_MS + 30 * STEP_MS
-    assert survey_segment(replace(request, from_ms=wanted)).window.from_offset == 30
-    assert survey_segment(replace(request, to_ms=wanted)).window.to_offset == 30
+    assert survey_segment(request._replace(from_ms=wanted)).window.from_offset == 30
+    assert survey_segment(request._replace(to_ms=wanted)).window.to_offset == 30

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -72,7 +71,7 @@ def test_survey_by_runs_is_that_by_batches(
     step, hole = steps
     whole = [*kinds, "large"] if cut_bytes else kinds
     content = laid_out_kinds(whole, step=step, hole=hole)
-    request = replace(_request(path, content[: len(content) - cut_bytes]), **facts)
+    request = _request(path, content[: len(content) - cut_bytes])._replace(**facts)
     expected = _by_batches(request)
     with _reads_of(read_bytes):
         assert survey_segment(request) == expected
@@ -81,7 +80,7 @@ def test_survey_by_runs_is_that_by_batches(
 def test_split_begins_at_a_batch_that_lies_exactly_where_it_is_due(path: Path) -> None:
     content = laid_out_kinds(["plain"] * 40, step=1)
     every = len(content) // 10
-    survey = survey_segment(replace(_request(path, content), split_bytes=every))
+    survey = survey_segment(_request(path, content)._replace(split_bytes=every))
     splits = [split.position for split in survey.splits]
     assert splits == list(range(0, len(content), every))
 

@@ -1,6 +1,5 @@
 """Events of a tier, read from disks whose broker may be running."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ def test_an_event_that_came_after_the_listing_is_missing_only_if_its_log_has_not
         end = (copy.checkpoints.high_watermark or 0) + 1  # read after the event was written
         read_events(
             storage,
-            [replace(copy, checkpoints=replace(copy.checkpoints, high_watermark=end))],
+            [copy._replace(checkpoints=copy.checkpoints._replace(high_watermark=end))],
             unreadable,
         )
     assert len(unreadable) == len(found.replicas) - grows

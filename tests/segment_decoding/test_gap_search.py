@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,7 +95,7 @@ def test_damage_belongs_to_a_span_only_where_the_lake_lacks_evidence(data: Path)
     batches[3] = bad_crc(batches[3])
     request = _request(data, batches, (10, 25))
     assert _spans(request) == [(10, 15, 5, True), (20, 25, 5, True)]
-    assert _spans(replace(request, weak=(True,))) == [(10, 25, 10, False)]
+    assert _spans(request._replace(weak=(True,))) == [(10, 25, 10, False)]
 
 
 def test_batches_of_another_leader_epoch_or_that_were_refused_are_not_offered(data: Path) -> None:
@@ -106,13 +105,13 @@ def test_batches_of_another_leader_epoch_or_that_were_refused_are_not_offered(da
     ]
     request = _request(data, batches, (0, 20))
     epochs = leader_epochs_of([EpochStart(1, 0)])
-    assert _spans(replace(request, leader_epochs=epochs)) == [(0, 10, 10, True)]
-    assert search(replace(request, leader_epochs=epochs)).unused == [(0, (10, 20))]
+    assert _spans(request._replace(leader_epochs=epochs)) == [(0, 10, 10, True)]
+    assert search(request._replace(leader_epochs=epochs)).unused == [(0, (10, 20))]
     refused = frozenset({Refused(request.files[0].name, 0, 4)})
-    assert search(replace(request, faulty=refused)).unused == [(0, (0, 5))]
-    assert _spans(replace(request, misplaced=refused)) == [(5, 20, 15, True)]
-    assert _spans(replace(request, faulty=refused)) == [(5, 20, 15, True)]
-    replayed = replace(request, faulty=refused, is_replay=True)
+    assert search(request._replace(faulty=refused)).unused == [(0, (0, 5))]
+    assert _spans(request._replace(misplaced=refused)) == [(5, 20, 15, True)]
+    assert _spans(request._replace(faulty=refused)) == [(5, 20, 15, True)]
+    replayed = request._replace(faulty=refused, is_replay=True)
     assert _spans(replayed) == [(0, 20, 20, True)]
 
 

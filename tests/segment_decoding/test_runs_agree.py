@@ -107,8 +107,7 @@ def test_rows_by_runs_are_those_by_batches(
     cuts_end: bool,
 ) -> None:
     start, length, log_start = offsets
-    split = replace(
-        _split(path, laid_out_kinds(kinds)),
+    split = _split(path, laid_out_kinds(kinds))._replace(
         range_start=start,
         range_next=start + length,
         log_start_offset=log_start,

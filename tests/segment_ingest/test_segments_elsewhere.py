@@ -32,7 +32,7 @@ def _with_tier(tier: Path) -> Callable[..., Discovery]:
             )
             for path in sorted(tier.glob(f"*-{replica.key}"))
         ]
-        return replace(replica, segments=(*objects, *replica.segments))
+        return replica._replace(segments=(*objects, *replica.segments))
 
     def listing(*arguments: Any, **options: Any) -> Discovery:
         found = discover(*arguments, **options)

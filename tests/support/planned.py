@@ -1,7 +1,6 @@
 """Values of the ingest pipeline as a test wants them; nothing lies on any disk."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypedDict, Unpack
 
@@ -157,7 +156,7 @@ def decode_settings() -> DecodeSettings:
 
 def beside(partition: SurveyedPartition, *others: OtherReplica) -> SurveyedPartition:
     """Return a partition with further replicas beside the chosen one."""
-    return replace(partition, choice=replace(partition.choice, other_replicas=others))
+    return partition._replace(choice=partition.choice._replace(other_replicas=others))
 
 
 def report(
@@ -187,7 +186,7 @@ def report(
         open_rows=0,
         tails=(),
     )
-    return replace(plain, **facts)
+    return plain._replace(**facts)
 
 
 def epoch_starts(*entries: tuple[int, int]) -> tuple[EpochStart, ...]:
@@ -209,7 +208,7 @@ def replica_with_epochs(
         log_start_offset=log_start_offset,
         is_future=is_future,
     )
-    return replace(copy, epochs=epoch_starts(*epochs))
+    return copy._replace(epochs=epoch_starts(*epochs))
 
 
 def ledger_row(

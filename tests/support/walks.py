@@ -1,7 +1,6 @@
 """Walks segments that lie in memory."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from seglake.segment_codec.formats.defects import Defect, Tail
@@ -49,7 +48,7 @@ def walked(
 ) -> list[Item]:
     """All items of a segment; they tile [start, stop), or this fails."""
     plain = SegmentBounds(base_offset, limit_after(base_offset), is_last=False, durable_offset=0)
-    bounds = replace(plain, **rules)
+    bounds = plain._replace(**rules)
     walk = SegmentWalk(
         Window(BytesSource(content), window_bytes),
         bounds,

@@ -1,8 +1,7 @@
 """Counts and texts of losing tails: quarantined batches of replicas that lost an election."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from seglake.findings.advised_commands import replay_losing_tails
 from seglake.findings.shown_offsets import named_gaps, shown_ranges
@@ -37,8 +36,7 @@ class LosingTailKind(WordedKind):
         return cls.LOST if " lost an election" in detail else cls.DIFFERS
 
 
-@dataclass(frozen=True, slots=True)
-class LosingTail:
+class LosingTail(NamedTuple):
     """Batches of one kind and partition; a batch that several replicas have counts once.
 
     Attributes:

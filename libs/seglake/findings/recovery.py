@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from seglake.findings.losing_tails import (
     LosingTail,
@@ -56,8 +56,7 @@ class PartitionRecovery:
         return "compacted, deleted or markers only" if self.no_loss else "empty"
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
+class Recovery(NamedTuple):
     """Recovery of all partitions of a lake, or of the sources of a run.
 
     Attributes:

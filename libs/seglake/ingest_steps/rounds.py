@@ -168,7 +168,7 @@ def _listed(
     earlier = newest_observations(context.tables, context.source_id, keys, ledger)
     upper_bound = context.settings.read.upper_bound
     listed = [
-        replace(log, earlier=seen, has_moved=has_moved(seen, log.replicas, upper_bound))
+        log._replace(earlier=seen, has_moved=has_moved(seen, log.replicas, upper_bound))
         for log in logs
         for seen in [earlier.by_key.get(log.key)]
     ]

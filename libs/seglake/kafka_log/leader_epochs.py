@@ -7,7 +7,7 @@ KIP-279). All offsets below the first known epoch count as one epoch, older than
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 
@@ -15,8 +15,7 @@ NO_EPOCH = -1
 OPEN_END = (1 << 63) - 1  # end of a log whose end is unknown
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderEpochs:
+class LeaderEpochs(NamedTuple):
     """Leader epochs of one copy of a log; `leader_epochs_of` makes them.
 
     Attributes:

@@ -1,7 +1,7 @@
 """Finds the range of a partition's log to ingest, and the reason for its end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from seglake.kafka_log.log_starts import UndeletedStart, undeleted_start
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
@@ -13,8 +13,7 @@ from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence
 from seglake.kafka_log.transactions.transaction_outcomes import UnknownOutcome, transactions_of
 
 
-@dataclass(frozen=True, slots=True)
-class LogBounds:
+class LogBounds(NamedTuple):
     """Offsets that bound a log; upper bounds are exclusive, as in Kafka.
 
     Attributes:
@@ -155,7 +154,7 @@ def _believed(replica: Replica, log_end: int) -> Replica:
     """Return the replica without its log start checkpoint, if that is above the log's end."""
     if (replica.checkpoints.log_start_offset or 0) <= log_end:
         return replica
-    return replace(replica, checkpoints=replace(replica.checkpoints, log_start_offset=None))
+    return replica._replace(checkpoints=replica.checkpoints._replace(log_start_offset=None))
 
 
 def remote_start_of(replica: Replica, log_start: int) -> int:

@@ -80,8 +80,7 @@ class LeftRange(NamedTuple):
         return f"{self.reason} ".find(f" {folder} ") >= 0
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadPlace:
+class UnreadPlace(NamedTuple):
     """A file or folder of a source that was not read and is not part of any observation.
 
     Attributes:
@@ -128,7 +127,7 @@ class UnreadPlace:
     def outside(self, covered: Sequence[OffsetRange]) -> Self | None:
         """Return this place without the covered offsets; None if all are covered."""
         left = tuple(without(self.ranges, *covered))
-        return replace(self, ranges=left) if left or not self.ranges else None
+        return self._replace(ranges=left) if left or not self.ranges else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

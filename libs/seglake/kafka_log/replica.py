@@ -58,8 +58,7 @@ class RemoteObject:
     rivals: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentFile:
+class SegmentFile(NamedTuple):
     """A readable segment file.
 
     Attributes:
@@ -115,8 +114,7 @@ class EndClaim(NamedTuple):
     stated_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoints:
+class Checkpoints(NamedTuple):
     """A partition's offsets in the checkpoint files of a log dir.
 
     Attributes:
@@ -147,8 +145,7 @@ class Checkpoints:
 NO_CHECKPOINTS = Checkpoints()
 
 
-@dataclass(frozen=True, slots=True)
-class Replica:
+class Replica(NamedTuple):
     """A broker's copy of a partition.
 
     Attributes:

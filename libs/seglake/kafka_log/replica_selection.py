@@ -4,7 +4,6 @@ Copies are never mixed. All offsets come from the log of one leader, so no recor
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from seglake.grouping import grouped
@@ -23,8 +22,7 @@ class SurveyedReplica(NamedTuple):
     surveys: Surveys
 
 
-@dataclass(frozen=True, slots=True)
-class OtherReplica:
+class OtherReplica(NamedTuple):
     """A copy of a partition that was not chosen for reading.
 
     Attributes:
@@ -42,8 +40,7 @@ class OtherReplica:
     common_next_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionChoice:
+class PartitionChoice(NamedTuple):
     """The copy of a partition to read, and the other copies."""
 
     chosen: Replica
@@ -242,11 +239,9 @@ def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
         if stated.log_start_offset is not None and stated.log_start_offset <= proved:
             starts.append(stated.log_start_offset)
     high_watermark = max((mark for mark in marks if mark is not None), default=None)
-    return replace(
-        copy,
+    return copy._replace(
         start_of_copies=start_proved_by(copy, copies),
-        checkpoints=replace(
-            checkpoints,
+        checkpoints=checkpoints._replace(
             has_high_watermarks=checkpoints.has_high_watermarks or high_watermark is not None,
             high_watermark=high_watermark,
             log_start_offset=max((start for start in starts if start is not None), default=None),

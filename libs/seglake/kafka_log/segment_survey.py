@@ -56,8 +56,7 @@ class OpenTransactions(NamedTuple):
     transactions: tuple[OpenTransaction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionFiles:
+class TransactionFiles(NamedTuple):
     """Transactions in the index and snapshot beside a segment; markers in the log override them.
 
     Attributes:

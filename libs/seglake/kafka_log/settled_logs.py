@@ -102,7 +102,7 @@ class SettledLog:
             if file.path in recorded or at + 1 >= len(edges) or edges[at + 1] > limit:
                 continue
             if file.remote is not None and not self._has_gap(file.base_offset, edges[at + 1]):
-                found.append(replace(file, remote=replace(file.remote, next_offset=edges[at])))
+                found.append(file._replace(remote=replace(file.remote, next_offset=edges[at])))
         return found
 
     def has(self, start_offset: int, next_offset: int) -> bool:
@@ -133,8 +133,7 @@ class SettledLog:
             return []
         found = [_begun(within[name]) for name in rivals]
         found += [
-            replace(
-                file,
+            file._replace(
                 size_bytes=last.size_bytes,
                 remote=replace(file.remote, next_offset=last.next_offset, is_ingested=True),
             )
@@ -153,4 +152,4 @@ NOTHING_SETTLED = SettledLog()
 def _begun(file: SegmentFile) -> SegmentFile:
     """Return a segment up to its first offset."""
     remote = file.remote and replace(file.remote, next_offset=file.base_offset + 1)
-    return replace(file, remote=remote)
+    return file._replace(remote=remote)

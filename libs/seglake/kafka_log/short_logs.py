@@ -6,7 +6,7 @@ once ended. So each of these files proves that the log reached an offset.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange, common, subtracted
 from seglake.kafka_log.replica import EndClaim, PartitionKey, Replica
@@ -16,8 +16,7 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ShortLog:
+class ShortLog(NamedTuple):
     """Log whose segments end below an offset that it once reached, as other files prove.
 
     Attributes:
@@ -51,12 +50,12 @@ class ShortLog:
     def outside(self, known: Sequence[OffsetRange]) -> "ShortLog | None":
         """Return this value without the known ranges, which are merged; None if nothing remains."""
         left = tuple(of for lost in self.ranges for of in subtracted(lost, known))
-        return replace(self, ranges=left) if left else None
+        return self._replace(ranges=left) if left else None
 
     def below(self, offset: int) -> "ShortLog | None":
         """Return this value with only the offsets below a limit; None if there are none."""
         left = tuple(common(self.ranges, (0, offset)))
-        return replace(self, ranges=left) if left else None
+        return self._replace(ranges=left) if left else None
 
 
 def end_claim(replica: Replica) -> EndClaim:

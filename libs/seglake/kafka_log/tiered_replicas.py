@@ -129,13 +129,12 @@ def joined(
     if leader is None or is_ahead(tier, leader):
         alone = tier.alone(tier.stated_start)
         if live and tier.segments:  # a tier has only records below the high watermark
-            checkpoints = replace(
-                alone.checkpoints,
+            checkpoints = alone.checkpoints._replace(
                 has_high_watermarks=True,
                 high_watermark=tier.next_offset,
                 mark_stated_by=tier.stated_by,
             )
-            alone = replace(alone, checkpoints=checkpoints)
+            alone = alone._replace(checkpoints=checkpoints)
         return [*replicas, alone]
     lost = find_lost(leader)
     return [_with_tier(copy, tier, lost) if copy is leader else copy for copy in replicas]
@@ -146,13 +145,13 @@ def with_manifests(copy: SurveyedReplica) -> SurveyedReplica:
     replica, surveys = copy
     first = len(replica.segments) - len(surveys)
     segments = tuple(
-        replace(file, remote=replace(file.remote, manifest=survey.manifest))
+        file._replace(remote=replace(file.remote, manifest=survey.manifest))
         if file.remote is not None and survey.manifest is not None
         else file
         for file, survey in zip(replica.segments[first:], surveys, strict=True)
     )
     return SurveyedReplica(
-        replace(replica, segments=(*replica.segments[:first], *segments)), surveys
+        replica._replace(segments=(*replica.segments[:first], *segments)), surveys
     )
 
 
@@ -170,19 +169,19 @@ def without_unreadable(copy: SurveyedReplica) -> SurveyedReplica:
         if survey.is_unreadable and file.remote is not None
     ]
     segments = (*replica.segments[:first], *(file for file, _ in kept))
-    changed = replace(
-        replica, segments=segments, remote_gaps=tuple(sorted([*replica.remote_gaps, *gaps]))
+    changed = replica._replace(
+        segments=segments, remote_gaps=tuple(sorted([*replica.remote_gaps, *gaps]))
     )
     # Without this gap, nothing would show that the log continues.
     if replica.last_side_file is None and gaps:
         end = max(gap.next_offset for gap in gaps)
-        changed = replace(changed, last_side_file=EndClaim(end, _OBJECTS))
+        changed = changed._replace(last_side_file=EndClaim(end, _OBJECTS))
     return SurveyedReplica(changed, tuple(survey for _, survey in kept))
 
 
 def _from_start(replica: Replica, log_start: int | None) -> Replica:
-    checkpoints = replace(replica.checkpoints, log_start_offset=log_start)
-    return replace(replica, checkpoints=checkpoints)
+    checkpoints = replica.checkpoints._replace(log_start_offset=log_start)
+    return replica._replace(checkpoints=checkpoints)
 
 
 def _with_tier(local: Replica, tier: TierReplica, lost: Sequence[OffsetRange]) -> Replica:
@@ -199,12 +198,11 @@ def _with_tier(local: Replica, tier: TierReplica, lost: Sequence[OffsetRange]) -
         for file in tier.segments
         if file.base_offset < first or any(u <= file.base_offset < stop for u, stop in filled)
     )
-    checkpoints = replace(local.checkpoints, has_remote_tier=True, log_start_offset=tier.log_start)
+    checkpoints = local.checkpoints._replace(has_remote_tier=True, log_start_offset=tier.log_start)
     mark, replicated = checkpoints.high_watermark or 0, min(first, tier.next_offset)
     if checkpoints.has_high_watermarks and remote and mark < replicated:
-        checkpoints = replace(checkpoints, high_watermark=replicated, mark_stated_by=tier.stated_by)
-    return replace(
-        local,
+        checkpoints = checkpoints._replace(high_watermark=replicated, mark_stated_by=tier.stated_by)
+    return local._replace(
         segments=tuple(sorted((*remote, *local.segments), key=_base_offset)),
         unread=unread,
         checkpoints=checkpoints,

@@ -96,8 +96,7 @@ class RewriteTask:
     writes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(NamedTuple):
     """Result for one file.
 
     Attributes:

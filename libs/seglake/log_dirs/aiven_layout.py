@@ -101,7 +101,7 @@ class AivenLayout:
                 file = _segment(storage, folder, found.with_log(log), policy)
             problem = "" if ObjectKind.MANIFEST in found.files else _no_manifest(folder, found)
             if copy is not None:
-                file = None if file is None else replace(file, size_bytes=copy.size_bytes)
+                file = None if file is None else file._replace(size_bytes=copy.size_bytes)
                 return described(copy, file, problem)
             if file is not None and file.path in settled:
                 return settled[file.path]
@@ -232,7 +232,7 @@ def _undescribed(
         return replace(upload, unreadable=f"{entry.path}: {error}")
     if file is not None and file.remote is not None:
         remote = replace(file.remote, manifest=kept(content))
-        file = replace(file, size_bytes=manifest.chunks.size_bytes, remote=remote)
+        file = file._replace(size_bytes=manifest.chunks.size_bytes, remote=remote)
         upload = replace(upload, file=file)
     owner = manifest.owner
     if owner is None:

@@ -5,7 +5,6 @@ The search begins at a position in the offset index.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.kafka_log.batch_headers import last_batch_of
@@ -35,8 +34,7 @@ MOST_WRAPPED_BYTES = 64 << 20
 _ANYWHERE = SegmentBounds.of_batches(0, 1 << 62)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRequest:
+class BatchRequest(NamedTuple):
     """Request to find the first batch of a segment that ends at or after an offset.
 
     Attributes:

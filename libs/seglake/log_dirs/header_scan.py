@@ -98,7 +98,7 @@ def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> Segmen
     transactions = SegmentTransactions(
         found.transactions.events(),
         found.transactions.damage(is_cleaned=is_cleaned),
-        replace(files, unreadable=unreadable),
+        files._replace(unreadable=unreadable),
     )
     return SegmentSurvey(
         size_bytes=size_bytes,

@@ -7,6 +7,7 @@ named `broker-0`.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.folder_kinds import (
@@ -42,8 +43,7 @@ _NOT_SEARCHED = "lost+found"  # file systems make this folder; only root can rea
 Listings = dict[str, tuple[FileInfo, ...]]  # listings by the folder's name
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLogDir:
+class FoundLogDir(NamedTuple):
     """A log dir with the listings of its requested partition folders.
 
     Attributes:
@@ -284,8 +284,7 @@ def _joined(known: FoundLogDir, again: FoundLogDir) -> FoundLogDir:
     """Return a log dir with what was found of it a second time."""
     have = known.partition_folders
     new = {name: of for name, of in again.partition_folders.items() if name not in have}
-    return replace(
-        known,
+    return known._replace(
         partition_folders=have | new,
         unreadable=known.unreadable | again.unreadable,
         is_whole=known.is_whole or again.is_whole,

@@ -5,7 +5,7 @@ batch headers of segments are read.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from seglake.kafka_log.replica import SegmentFile, SnapshotFile, UnreadSegment
 from seglake.kafka_log.segment_survey import SegmentSurvey
@@ -170,7 +170,7 @@ def _whole_survey(storage: Storage, file: SegmentFile) -> SegmentSurvey:
     """Survey a segment for its offsets alone, without positions at which tasks may begin."""
     request = SurveyRequest(
         storage=storage,
-        file=replace(file, index_path=None, transaction_index_path=None),
+        file=file._replace(index_path=None, transaction_index_path=None),
         is_last=True,
         is_cleaned=True,
         split_bytes=file.size_bytes + 1,

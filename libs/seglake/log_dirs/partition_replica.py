@@ -1,7 +1,6 @@
 """Makes a replica from a partition folder's listing and small files."""
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import (
@@ -218,7 +217,7 @@ def _with_mark(
         f"{key}: the high watermark {mark} is ignored as implausible: the recovery point says "
         f"that the log was flushed up to {flushed}"
     )
-    return replace(checkpoints, high_watermark=None)
+    return checkpoints._replace(high_watermark=None)
 
 
 def _committed_end(names: Iterable[str]) -> int | None:

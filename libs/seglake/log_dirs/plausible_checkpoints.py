@@ -4,7 +4,6 @@ Without this check, a few bytes of garbage would look like billions of missing o
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import Checkpoints
@@ -59,8 +58,7 @@ def plausible_checkpoints(
     if SideFile.LEADER_EPOCHS in ignored:
         epochs = tuple(each for each in epochs if not is_far(each.start_offset, end))
     mark, flushed = checkpoints.high_watermark, checkpoints.recovery_point
-    believed = replace(
-        checkpoints,
+    believed = checkpoints._replace(
         high_watermark=None if SideFile.HIGH_WATERMARKS in ignored else mark,
         recovery_point=None if SideFile.RECOVERY_POINTS in ignored else flushed,
         cleaner_offset=cleaned,

@@ -1,13 +1,12 @@
 """Request for the survey of one segment."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.kafka_log.replica import SegmentFile, SnapshotFile
 from seglake.storage.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyRequest:
+class SurveyRequest(NamedTuple):
     """Request to survey one segment, with facts from listings and settings.
 
     Attributes:

@@ -67,7 +67,7 @@ def with_manifest(storage: Storage, file: SegmentFile) -> SegmentFile:
     if remote is None or remote.manifest_path is None or remote.manifest is not None:
         return file
     content = manifest_content(storage, remote.manifest_path, remote.manifest_bytes)
-    return replace(file, remote=replace(remote, manifest=content))
+    return file._replace(remote=replace(remote, manifest=content))
 
 
 def open_segment(storage: Storage, file: SegmentFile) -> Reader:

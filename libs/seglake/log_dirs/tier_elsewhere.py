@@ -5,7 +5,6 @@ then the events are read: from the disks, or else from the lake.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from seglake.kafka_log.log_starts import undeleted_start
 from seglake.kafka_log.remote_events import RemoteLog, RemoteState, remote_logs
@@ -67,7 +66,7 @@ def _with_tier(replica: Replica, log: RemoteLog) -> Replica:
         local_start=lost.offsets[1],
         includes_unknown=False,
     )
-    checkpoints = replace(
-        replica.checkpoints, has_remote_tier=True, log_start_offset=tier.log_start
+    checkpoints = replica.checkpoints._replace(
+        has_remote_tier=True, log_start_offset=tier.log_start
     )
-    return replace(replica, checkpoints=checkpoints)
+    return replica._replace(checkpoints=checkpoints)

@@ -1,8 +1,8 @@
 """Reads private keys of encrypted tiers, in the tasks that read segments."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.segment_codec.formats.aiven_tier.chunks import Decrypt, chunk_decryption
@@ -16,8 +16,7 @@ _KEYS: dict[str, PrivateKey] = {}
 """Keys in this process that have decrypted a segment, by path; their files are not read again."""
 
 
-@dataclass(frozen=True, slots=True)
-class TierKeys:
+class TierKeys(NamedTuple):
     """Paths of private keys by key id; the keys themselves are not stored."""
 
     paths: tuple[tuple[str, str], ...] = ()

@@ -7,7 +7,6 @@ Kafka's LocalTieredStorage has `<20 digits>-<segment id>.log` and its side files
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from seglake.kafka_log.read_policy import TierPolicy
@@ -70,8 +69,7 @@ class TierLayout(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class KnownUploads:
+class KnownUploads(NamedTuple):
     """Facts about a partition's uploads that are known without reading their objects.
 
     Attributes:
@@ -100,8 +98,7 @@ class KnownUploads:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class TierFolder:
+class TierFolder(NamedTuple):
     """A folder of a remote tier with the objects of one partition, and its listing."""
 
     path: str

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from seglake.grouping import grouped
 from seglake.kafka_log.internal_topics import REMOTE_LOG_METADATA
@@ -35,8 +36,7 @@ from seglake.storage.storage import Storage
 Events = Mapping[PartitionKey, RemoteLog]
 
 
-@dataclass(frozen=True, slots=True)
-class TierRequest:
+class TierRequest(NamedTuple):
     """Request to add the segments of the tiers in the sources.
 
     Attributes:
@@ -224,7 +224,7 @@ def _uploads(
             entries = tuple(storage.list_folder(folder.path))
         except NotFoundError:
             entries = ()
-        folder = replace(folder, entries=entries)
+        folder = folder._replace(entries=entries)
         found = folder.layout.uploads(storage, folder, known, request.policy)
     return [_checked(upload, log) for upload in found]
 
@@ -314,7 +314,7 @@ def _tier_replica(
     ]
     last = segments[-1] if segments else None
     if last is not None and last.remote is not None and cover is log.chosen:
-        segments[-1] = replace(last, remote=replace(last.remote, rivals=log.rivals))
+        segments[-1] = last._replace(remote=replace(last.remote, rivals=log.rivals))
     return TierReplica(
         key=key,
         folder=folder,
@@ -337,7 +337,7 @@ def _segment(
     if stop < upload.next_offset:
         return _clipped(storage, file, stop, settled)
     remote = None if file.remote is None else replace(file.remote, next_offset=stop)
-    return replace(file, remote=remote)
+    return file._replace(remote=remote)
 
 
 def _cut_at_local(storage: Storage, replica: Replica, settled: SettledLog) -> Replica:
@@ -347,7 +347,7 @@ def _cut_at_local(storage: Storage, replica: Replica, settled: SettledLog) -> Re
         remote, start = file.remote, following.base_offset
         if remote is not None and following.remote is None and remote.next_offset > start:
             segments[index] = _clipped(storage, file, start, settled)
-    return replace(replica, segments=tuple(segments))
+    return replica._replace(segments=tuple(segments))
 
 
 def _clipped(
@@ -371,6 +371,6 @@ def _clipped(
     with suppress(TierObjectError):  # the whole segment is unreadable
         head = LogHeads(storage, (file,), 0).first((stop_offset, OFFSET_MAX))
     size_bytes, stop = (file.size_bytes, None) if head is None else (head.position, head.position)
-    return replace(
-        file, size_bytes=size_bytes, remote=remote and replace(remote, stop_position=stop)
+    return file._replace(
+        size_bytes=size_bytes, remote=remote and replace(remote, stop_position=stop)
     )

@@ -1,7 +1,6 @@
 """Adds missing topic ids to replicas, and finds topics that were created again."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from seglake.kafka_log.replica import PartitionKey, Replica
 
@@ -54,5 +53,5 @@ def _with_only_ids(
     for replica in replicas:
         ids = known.get(replica.key.topic, ())
         if replica.key.topic_id is None and len(ids) == 1:
-            replica = replace(replica, key=replica.key._replace(topic_id=next(iter(ids))))
+            replica = replica._replace(key=replica.key._replace(topic_id=next(iter(ids))))
         yield replica

@@ -5,8 +5,8 @@ It also says why a single file cannot be a source.
 
 import shlex
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from seglake.kafka_log.replica import UnreadSegment
 from seglake.segment_codec.formats.side_files.known_names import Place
@@ -111,8 +111,7 @@ _FOREIGN: tuple[tuple[UnreadKind, Callable[[str, str], bool]], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadFiles:
+class UnreadFiles(NamedTuple):
     """Unread files of one kind in one folder.
 
     Attributes:

@@ -1,7 +1,6 @@
 """Ledger of one source, by partition."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from seglake.kafka_log.observation import UnreadPlace
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -82,7 +81,7 @@ class SourceLedger:
         key = replica.key
         if key.topic_id is not None:
             return replica
-        return replace(replica, key=self.latest_key(*key[:2]), has_id_of_lake=True)
+        return replica._replace(key=self.latest_key(*key[:2]), has_id_of_lake=True)
 
     def of_copy(self, replica: Replica) -> PartitionLedger:
         """Return the ledger of a replica's partition."""

@@ -5,7 +5,7 @@ damaged bytes decode to an erased record, their row of `quarantine` is written w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +33,7 @@ _MOST_GAPS = 8192  # gap rows in memory at a time
 _COLUMN = {name: index for index, name in enumerate(QUARANTINE.schema.names)}
 
 
-@dataclass(frozen=True, slots=True)
-class RuledBatches:
+class RuledBatches(NamedTuple):
     """Erasure rules of a partition's topic, applied to the bytes of batches.
 
     Attributes:
@@ -192,7 +191,7 @@ class ErasingDecoder:
 
     def report(self) -> SplitReport:
         """Return the report; call it after the last of `rows`."""
-        return replace(self._decoder.report(), erased=self._erased.count)
+        return self._decoder.report()._replace(erased=self._erased.count)
 
 
 def without_erased(row: Row, ruled: RuledBatches) -> Row:

@@ -24,8 +24,7 @@ class Refused(NamedTuple):
     last_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """A copy of a partition, and the gaps to search in it.
 
     Attributes:

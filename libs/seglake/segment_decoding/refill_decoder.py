@@ -7,7 +7,6 @@ quarantined if it may hide an offset that the lake lacks and is not in `quaranti
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,8 +111,7 @@ class RefillDecoder:
         counted, ingested = report.bytes, self._size_bytes
         quarantined = min(damage.size_bytes, counted.quarantined)
         others = counted.total - counted.tail - ingested - quarantined
-        return replace(
-            report,
+        return report._replace(
             bytes=ByteCount(
                 sound=ingested,
                 quarantined=quarantined,

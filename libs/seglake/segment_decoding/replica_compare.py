@@ -8,7 +8,6 @@ Damage is no conflict: an invalid checksum on either side proves nothing.
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import Replica
@@ -144,8 +143,7 @@ def _side_by_side(
         yield head, None if own is None or own.first_offset > head.last_offset else own
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
+class _Comparison(NamedTuple):
     """Judge of the batches of a copy and of the ingested log.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -16,8 +15,7 @@ from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class CompareRequest:
+class CompareRequest(NamedTuple):
     """Request to compare a copy of a partition with the ingested log.
 
     Attributes:
@@ -55,8 +53,7 @@ class CompareRequest:
         return sum(_walked_bytes(side, self.offsets) for side in sides)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRequest:
+class RecordRequest(NamedTuple):
     """Request to write conflicts to `quarantine`, except `known` ones, which are already in it."""
 
     compare: CompareRequest

@@ -20,8 +20,7 @@ from seglake.log_tables.record_rows import Origin
 from seglake.storage.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentSplit:
+class SegmentSplit(NamedTuple):
     """Bytes [start, stop) of one segment, which start with a batch.
 
     Attributes:
@@ -110,8 +109,7 @@ def _between(ranges: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int
     return ranges[(ranges[:, 1] > start) & (ranges[:, 0] < stop)]
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionSplit:
+class PartitionSplit(NamedTuple):
     """Part of one partition's log: consecutive byte ranges of segments, and the offsets to ingest.
 
     Attributes:
@@ -239,8 +237,7 @@ class DecodeSettings:
         return Origin(self.source_id, key, self.run_id, generation)
 
 
-@dataclass(frozen=True, slots=True)
-class DecodeTask:
+class DecodeTask(NamedTuple):
     """A task of several splits, sorted by topic and partition."""
 
     splits: tuple[PartitionSplit, ...]
@@ -256,7 +253,7 @@ class DecodeTask:
         own = {split.key.topic: generations[split.key.topic] for split in self.splits}
         rules = rules_for(self.settings.rules, [split.key[:2] for split in self.splits])
         settings = replace(self.settings, attempt_id=attempt_id, generations=own, rules=rules)
-        return replace(self, settings=settings)
+        return self._replace(settings=settings)
 
 
 class ByteCount(NamedTuple):
@@ -335,8 +332,7 @@ class ThinnedBatch(NamedTuple):
     crc: int
 
 
-@dataclass(frozen=True, slots=True)
-class SplitReport:
+class SplitReport(NamedTuple):
     """Report of a task on one split.
 
     Attributes:
@@ -383,8 +379,7 @@ class SplitReport:
     erased: RemovedSums = NOTHING_REMOVED
 
 
-@dataclass(frozen=True, slots=True)
-class TaskReport:
+class TaskReport(NamedTuple):
     """Result of a task.
 
     Attributes:

@@ -7,6 +7,7 @@ properties lack. The result becomes options of obstore and of delta-rs.
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from seglake.storage.errors import RefusedError
@@ -66,8 +67,7 @@ class Keys:
     session_token: str | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class S3Access:
+class S3Access(NamedTuple):
     """Endpoint, region and credentials of one bucket.
 
     Attributes:

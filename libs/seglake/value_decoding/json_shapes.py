@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from seglake.value_codec.bodies import Bodies
 from seglake.value_codec.connect.envelopes import envelopes
@@ -45,8 +46,7 @@ class JsonTypes:
                 self.schemas.setdefault(name, text)
 
 
-@dataclass(frozen=True, slots=True)
-class TypesTask:
+class TypesTask(NamedTuple):
     """Rows of `records` whose JSON types a task is to find.
 
     Attributes:

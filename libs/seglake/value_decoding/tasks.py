@@ -40,8 +40,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 _COUNTED = ("typed_rows", "value_rejects", "key_rejects")
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyTask:
+class SurveyTask(NamedTuple):
     """Rows to survey.
 
     Attributes:

@@ -1,8 +1,7 @@
 """Columns of a topic's keys or values: the type of each schema, and the merged type."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -18,8 +17,7 @@ KEY_COLUMN, VALUE_COLUMN = "_key", "value"
 _OWN_COLUMNS = tuple(field.name for field in PLACE_FIELDS)
 
 
-@dataclass(frozen=True, slots=True)
-class Typing:
+class Typing(NamedTuple):
     """Type of the keys or the values in a table.
 
     Attributes:

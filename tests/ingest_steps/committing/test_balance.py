@@ -68,7 +68,7 @@ def _reports(wave: Wave) -> list[TaskReport]:
 def _changed(done: TaskReport, **facts: object) -> TaskReport:
     first = done.reports[0]
     assert first is not None
-    return replace(done, reports=(replace(first, **facts), *done.reports[1:]))  # type: ignore[arg-type]  # passed on
+    return done._replace(reports=(first._replace(**facts), *done.reports[1:]))  # type: ignore[arg-type]  # passed on
 
 
 def test_tasks_that_add_up_are_all_committed() -> None:
@@ -99,7 +99,7 @@ def test_every_kind_of_bytes_counts() -> None:
 def test_rows_that_are_not_in_the_files_fail_the_task(rows: int) -> None:
     wave = _wave()
     reports = _reports(wave)
-    reports[1] = replace(reports[1], files=(_file(rows),))
+    reports[1] = reports[1]._replace(files=(_file(rows),))
     assert failures_of(wave, reports) == {1: f"6 records were counted, but {rows} are in the files"}
 
 
@@ -117,13 +117,13 @@ def test_markers_other_than_those_of_the_survey_fail_the_task(
 ) -> None:
     wave = _wave()
     first = wave.tasks[0].splits[0]
-    split = replace(first, markers=(*planned, Marker(900, 1, True)))
-    task = replace(wave.tasks[0], splits=(split, *wave.tasks[0].splits[1:]))
+    split = first._replace(markers=(*planned, Marker(900, 1, True)))
+    task = wave.tasks[0]._replace(splits=(split, *wave.tasks[0].splits[1:]))
     ranges = (
         replace(plan, splits=tuple(split if each is first else each for each in plan.splits))
         for plan in wave.ranges
     )
-    wave = replace(wave, ranges=tuple(ranges), tasks=(task, *wave.tasks[1:]))
+    wave = wave._replace(ranges=tuple(ranges), tasks=(task, *wave.tasks[1:]))
     reports = _reports(wave)
     assert failures_of(wave, [_changed(reports[0], markers=planned), reports[1]]) == {}
     failures = failures_of(wave, [_changed(reports[0], markers=met), reports[1]])
@@ -158,14 +158,14 @@ def test_a_failure_spreads_along_a_chain_of_tasks_and_no_further() -> None:
     tasks = [alone.splits, *reversed(links), tuple(pieces[:1])]
     wave = Wave((*chain, alone), tuple(DecodeTask(task, decode_settings()) for task in tasks))
     reports = _reports(wave)
-    reports[-1] = replace(reports[-1], files=())
+    reports[-1] = reports[-1]._replace(files=())
     assert set(failures_of(wave, reports)) == set(range(1, len(tasks)))
 
 
 def test_a_range_with_a_piece_in_a_failed_task_fails_with_all_its_tasks() -> None:
     wave = _wave(partitions=3, tasks=6)
     reports = _reports(wave)
-    reports[0] = replace(reports[0], files=())
+    reports[0] = reports[0]._replace(files=())
     other = next(
         index
         for index, task in enumerate(wave.tasks)

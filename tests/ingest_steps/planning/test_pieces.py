@@ -92,11 +92,11 @@ def _log(folder: Path, drawn: Drawn) -> tuple[Replica, tuple[SegmentSurvey, ...]
         path = folder / f"{base:020}.log"
         path.write_bytes(content)
         files.append(SegmentFile(base, str(path), f"orders-0/{path.name}", len(content), None))
-    copy = replace(
-        replica(high_watermark=drawn.high_watermark), segments=tuple(files), folder=str(folder)
+    copy = replica(high_watermark=drawn.high_watermark)._replace(
+        segments=tuple(files), folder=str(folder)
     )
     if drawn.is_cleaned:
-        copy = replace(copy, checkpoints=replace(copy.checkpoints, cleaner_offset=10**9))
+        copy = copy._replace(checkpoints=copy.checkpoints._replace(cleaner_offset=10**9))
     surveys = tuple(
         survey_segment(
             SurveyRequest(

@@ -17,6 +17,7 @@ from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.leader_epochs import OPEN_END, leader_epochs_of
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.partition_ledger import PartitionLedger
@@ -101,5 +102,5 @@ def test_the_lake_is_compared_with_a_replica_from_where_it_diverges(data: Path, 
 
 
 def _heads(request: CompareRequest) -> list[tuple[int, int | None, bool]]:
-    assert isinstance(request.ours, tuple)
+    assert not isinstance(request.ours, Replica)
     return [(head.first_offset, head.leader_epoch, head.is_dense) for head in request.ours]

@@ -54,8 +54,8 @@ def test_what_was_filled_in_the_same_run_is_no_gap_of_it() -> None:
 
 
 def test_what_a_repair_leaves_of_older_gaps_is_no_news() -> None:
-    older = replace(_ingested(), gaps=())
-    late = replace(older, plan=replace(older.plan, start_offset=50))
+    older = _ingested()._replace(gaps=())
+    late = older._replace(plan=replace(older.plan, start_offset=50))
     assert recorded_gaps([late], [[_repaired(20, 30, (20, 25))]]) == {}
     assert recorded_gaps([], [[_repaired(20, 30)]]) == {}
 

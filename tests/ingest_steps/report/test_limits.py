@@ -55,7 +55,7 @@ def test_a_limit_that_is_set_and_crossed_names_the_partitions(
 
 def test_two_logs_of_one_name_count_together() -> None:
     """The topic was made again."""
-    other = replace(_SHORT, key=_KEY._replace(topic_id="x"), ranges=((0, 9),))
+    other = _SHORT._replace(key=_KEY._replace(topic_id="x"), ranges=((0, 9),))
     assert [*map(str, limits_crossed(LimitsSettings(), {}, {}, [_SHORT, other]))] == [
         "limits.fail_on_short_log: 11 offsets not on disk: a-0 [0, 9)"
     ]

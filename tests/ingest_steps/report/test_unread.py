@@ -91,8 +91,8 @@ def test_what_waits_for_a_transaction_names_the_oldest_and_counts_the_others() -
 def test_how_a_log_ends_is_said_behind_what_is_ingested(tail: TailKind) -> None:
     partition = surveyed((0, 50, 100))
     *others, last = partition.surveys
-    choice = replace(partition.choice, surveys=(*others, replace(last, tail=tail)))
-    (left,) = unread_ranges(replace(partition, choice=choice), Settings())
+    choice = partition.choice._replace(surveys=(*others, replace(last, tail=tail)))
+    (left,) = unread_ranges(partition._replace(choice=choice), Settings())
     assert left.reason.startswith(f"the last segment ends in {tail} (")
     assert (left.from_offset, left.log_end_offset) == (100, 100)
 
@@ -105,9 +105,9 @@ def test_only_the_part_of_a_lost_tail_that_nothing_covers_yet_is_named() -> None
     assert lost.text.startswith("orders-0: /disks/2/orders-0 has offsets [100, 130) (up to 30")
     assert "which are not in the log that won; quarantine gets them once" in lost.text
     assert unread_ranges(partition, Settings()) == []  # no later run takes them
-    covered = replace(partition, covered=((0, 120),))
+    covered = partition._replace(covered=((0, 120),))
     assert [found.ranges for found in lost_tails(covered, Settings())] == [((120, 130),)]
-    below = beside(partition, replace(loser, log_end_offset=100))
+    below = beside(partition, loser._replace(log_end_offset=100))
     assert [*lost_tails(below, Settings())] == []
     to_the_end = Settings.from_mappings([("t", {"read": {"upper_bound": "log_end"}})])
     assert [*lost_tails(partition, to_the_end)] == []  # quarantine has it after this run

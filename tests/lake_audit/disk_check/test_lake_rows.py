@@ -1,6 +1,5 @@
 """What the lake holds of one partition between two offsets."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,16 +73,16 @@ def test_what_a_repair_resolved_is_no_longer_quarantined(
     sound = [Partition("orders", 0, [Segment(0, made_batches("orders", 0, range(30)))])]
     ingested(write_over(data, sound, broker_id=7), lake)
     files = read_snapshots(LakeTables(str(lake), LocalStorage()), [QUARANTINE])[QUARANTINE.name]
-    assert replace(partition, files={QUARANTINE.name: files.files}).quarantined(4) == frozenset()
+    assert partition._replace(files={QUARANTINE.name: files.files}).quarantined(4) == frozenset()
 
 
 def test_rows_without_a_topic_id_belong_to_the_first_id_only(partition: LakeRows) -> None:
     key = partition.partition.key._replace(topic_id="first")
-    named = replace(partition, ledger=_ledger_of(key))
+    named = partition._replace(ledger=_ledger_of(key))
     assert named.payloads(0, 4).num_rows == 5
-    assert replace(named, has_null_id=False).payloads(0, 4).num_rows == 0
+    assert named._replace(has_null_id=False).payloads(0, 4).num_rows == 0
     another = LakePartition("another", partition.partition.key)
-    assert replace(partition, ledger=LedgerFacts.of(another, _LEDGER)).payloads(0, 4).num_rows == 0
+    assert partition._replace(ledger=LedgerFacts.of(another, _LEDGER)).payloads(0, 4).num_rows == 0
 
 
 def test_rows_of_a_commit_that_the_ledger_does_not_have_yet_are_left_out(
@@ -92,4 +91,4 @@ def test_rows_of_a_commit_that_the_ledger_does_not_have_yet_are_left_out(
     assert partition.payloads(0, 4).num_rows == 5
     older = [{**_LEDGER[0], "generation": 0}]
     ledger = LedgerFacts.of(partition.partition, older)
-    assert replace(partition, ledger=ledger).payloads(0, 4).num_rows == 0
+    assert partition._replace(ledger=ledger).payloads(0, 4).num_rows == 0

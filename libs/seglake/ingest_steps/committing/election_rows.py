@@ -1,9 +1,8 @@
 """Ledger rows that commit the outcome of an election. Writes files."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from seglake.grouping import grouped
 from seglake.ingest_steps.committing.range_result import last_batch_columns
@@ -16,8 +15,7 @@ from seglake.lake.parquet_files import DataFile
 from seglake.log_tables.ledger_layers import RangeKind, empty_row
 
 
-@dataclass(frozen=True, slots=True)
-class SupersededRange:
+class SupersededRange(NamedTuple):
     """A range whose rows in the lake are no longer valid.
 
     The rows lost an election to another log, or `seglake retake` ingests the range again.
@@ -45,8 +43,7 @@ class SupersededRange:
         return f"{self.key} [{start}, {stop})"
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedRange:
+class ReleasedRange(NamedTuple):
     """Superseded offsets above the end of the winning log; later records may have them."""
 
     key: PartitionKey

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from seglake.grouping import grouped
 from seglake.ingest_steps.planning.plan import RangePlan, RemainingGap
@@ -37,8 +39,7 @@ _SUMS = ("records", "batches", "quarantined_batches", "key_bytes", "value_bytes"
 _JUST_GONE = "its segment was deleted while the run read the log"
 
 
-@dataclass(frozen=True, slots=True)
-class RangeResult:
+class RangeResult(NamedTuple):
     """Result of decoding a range of offsets.
 
     Attributes:

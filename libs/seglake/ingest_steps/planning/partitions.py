@@ -1,7 +1,7 @@
 """A partition at three stages: as listed, as surveyed, and as compared with the lake."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from seglake.grouping import grouped
@@ -30,8 +30,7 @@ from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPartition:
+class ListedPartition(NamedTuple):
     """A partition as the sources list it, with its ledger.
 
     Attributes:
@@ -51,12 +50,12 @@ class ListedPartition:
     @classmethod
     def alone(cls, copy: Replica, key: PartitionKey) -> Self:
         """Return a partition with one copy and an empty ledger, as for a new lake."""
-        return cls((replace(copy, key=key),), PartitionLedger(key))
+        return cls((copy._replace(key=key),), PartitionLedger(key))
 
     def lacking(self, ingestible: Iterable[OffsetRange]) -> Self:
         """Return the partition with a ledger that covers everything except the given ranges."""
         others = subtracted((0, OFFSET_MAX), merged(ingestible))
-        return replace(self, ledger=PartitionLedger.covering(self.key, others))
+        return self._replace(ledger=PartitionLedger.covering(self.key, others))
 
     @property
     def key(self) -> PartitionKey:
@@ -96,8 +95,7 @@ class LosingCopy(NamedTuple):
     log_end_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyedPartition:
+class SurveyedPartition(NamedTuple):
     """A partition with its chosen replica and the bounds of its log.
 
     Attributes:

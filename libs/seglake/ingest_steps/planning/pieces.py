@@ -5,7 +5,6 @@ decoded faster, so damage slows down only its own piece.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, groupby
 from typing import TypeVar
 
@@ -70,7 +69,7 @@ def end_piece(partition: SurveyedPartition) -> SegmentSplit:
     if not _is_judged_alike(survey, limit):
         return whole
     *_, last = [whole, *_pieces(whole, survey, 0, OFFSET_MAX - 1, OFFSET_MAX)]
-    return replace(last, is_plain=False)
+    return last._replace(is_plain=False)
 
 
 def _is_judged_alike(survey: SegmentSurvey, limit: int) -> bool:
@@ -84,7 +83,7 @@ def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit
     file, survey = partition.surveyed_segments[index], partition.surveys[index]
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     return SegmentSplit(
-        file=replace(file, size_bytes=survey.size_bytes),
+        file=file._replace(size_bytes=survey.size_bytes),
         start=0,
         stop=survey.size_bytes,
         limit_offset=limit,
@@ -125,7 +124,7 @@ def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
         before = found[-1] if found else piece
         is_next = (before.file, before.stop) == (piece.file, piece.start)
         if is_next and before.is_plain and piece.is_plain:
-            found[-1] = replace(before, stop=piece.stop, next_offset=piece.next_offset)
+            found[-1] = before._replace(stop=piece.stop, next_offset=piece.next_offset)
         else:
             found.append(piece)
     return found
@@ -167,8 +166,7 @@ def _pieces(
         if following is not None and following.first_offset <= start:
             continue
         end = survey.next_offset if following is None else following.expected_offset
-        yield replace(
-            whole,
+        yield whole._replace(
             start=split.position,
             stop=whole.stop if following is None else following.position,
             next_offset=end if split.is_plain else 0,

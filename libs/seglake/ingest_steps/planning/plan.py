@@ -6,7 +6,7 @@ the same call makes the same files on every machine.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -96,8 +96,7 @@ class RangePlan:
         return self.start_offset == self.next_offset
 
 
-@dataclass(frozen=True, slots=True)
-class Wave:
+class Wave(NamedTuple):
     """Ranges that one commit ingests, and the tasks that decode them, the largest first."""
 
     ranges: tuple[RangePlan, ...]
@@ -157,7 +156,7 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
             )
             # The piece's last batch may have offsets that the lake already has.
             if following in starts_of_covered:
-                splits = tuple(replace(split, cuts_end=True, limit_offset=None) for split in splits)
+                splits = tuple(split._replace(cuts_end=True, limit_offset=None) for split in splits)
             plans.append(_range_plan(partition, first, following, splits))
     return plans
 
@@ -171,7 +170,7 @@ def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | No
         return None
     end = partition.sound_end
     split = _partition_split(partition, (end_piece(partition),), (end, end), (), settings)
-    split = replace(split, includes_end=True, leaves_end=False)
+    split = split._replace(includes_end=True, leaves_end=False)
     return _range_plan(partition, end, end, (split,))
 
 

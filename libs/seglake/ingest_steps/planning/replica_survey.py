@@ -1,7 +1,6 @@
 """Surveys the replicas of partitions, and chooses between them. Reads headers."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import chain
 
 from seglake.ingest_steps.planning.partitions import (
@@ -38,7 +37,7 @@ def survey_partitions(
     asked = [(listed, has_news) for listed, has_news in due if has_news or listed.has_moved]
     surveyed = survey_logs([listed for listed, _ in asked], scan)
     return [
-        replace(found, is_due=has_news)
+        found._replace(is_due=has_news)
         for found, (_, has_news) in zip(surveyed, asked, strict=True)
     ]
 

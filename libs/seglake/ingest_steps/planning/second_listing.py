@@ -8,7 +8,6 @@ somebody will undo.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from seglake.grouping import grouped
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
@@ -34,7 +33,7 @@ def retryable_replicas(
     named = ((str(replica.key), replica) for replica in before)
     by_partition = grouped((name, replica) for name, replica in named if name in left_out)
     return [
-        replace(there[copy.folder], planned_start_offset=copy.log_start_offset)
+        there[copy.folder]._replace(planned_start_offset=copy.log_start_offset)
         for copies in by_partition.values()
         if all(copy.folder in there for copy in copies)
         and any(_is_explained(copy, there[copy.folder]) for copy in copies)

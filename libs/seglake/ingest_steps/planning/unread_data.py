@@ -1,7 +1,6 @@
 """Data that is or should be on the disks, but that a run cannot read."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.ingest_steps.planning.partitions import (
@@ -16,8 +15,7 @@ from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
 from seglake.kafka_log.unread_segments import spans, unread_offsets
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadLog:
+class UnreadLog(NamedTuple):
     """Segments of a log that cannot be read in their present form.
 
     Attributes:
@@ -33,8 +31,7 @@ class UnreadLog:
     segments: tuple[UnreadSegment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadData:
+class UnreadData(NamedTuple):
     """Data of a partition that a run cannot read.
 
     Attributes:

@@ -158,7 +158,7 @@ def _holders(
         first, stop = int(holes.requested[0, 0]), int(holes.requested[:, 1].max())
         span = {key: [CurrentGap(key, first, stop, GapCause.COMPACTED)]}
         holders = [
-            _Holder(copy, replace(holes, own=own.get(copy.replica.folder, ())))
+            _Holder(copy, holes._replace(own=own.get(copy.replica.folder, ())))
             for copy in repair_sources({key: asked}, span, state, notes)
         ]
         holders = [holder for holder in holders if len(holder.holes.requested)]
@@ -203,7 +203,7 @@ def _planned(
             unread[name] = f"{name}: {partition.unread_reason}"
             continue
         recorded = frozenset(map(identity_of, state.every_damage.get(copy.key, ())))
-        holes = replace(holes, recorded=recorded)
+        holes = holes._replace(recorded=recorded)
         plans += refill_plans(partition, holes, copy.stop_offset, state.context.settings)
     return plans, unread
 

@@ -6,8 +6,8 @@ So the order of the copies does not change the final rows.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,7 @@ REFILLABLE = (
 _ONE_WAVE = 1 << 62  # no limit: two commits would both record a gap that they share
 
 
-@dataclass(frozen=True, slots=True)
-class LakeHoles:
+class LakeHoles(NamedTuple):
     """Holes of one partition in the lake.
 
     Attributes:
@@ -93,7 +92,7 @@ def refill_plans(
     read = common_ranges(regions, [(0, stop_offset)])
     others = subtracted((0, OPEN_END), read)
     uncut = replace(settings, write=replace(settings.write, wave_bytes=_ONE_WAVE))
-    plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
+    plans = plan_ranges(partition._replace(covered=tuple(others)), uncut)
     requested = RequestedOffsets(holes.requested, holes.refillable, holes.recorded)
     starts = [start for start, _ in regions]
     of_region = grouped(  # a region has several plans if a segment cannot be read
@@ -145,7 +144,7 @@ def _requesting(
     for split in splits:
         low = min(piece.file.base_offset for piece in split.segment_splits)
         high = max(piece.limit_offset for piece in split.segment_splits)
-        yield replace(split, cuts_end=True, requested=requested.between(low, high))
+        yield split._replace(cuts_end=True, requested=requested.between(low, high))
 
 
 def _within(gaps: Sequence[CurrentGap], region: OffsetRange) -> Sequence[CurrentGap]:

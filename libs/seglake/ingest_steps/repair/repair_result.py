@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
@@ -11,8 +12,7 @@ from seglake.log_tables.current_gaps import CurrentGap
 from seglake.printable import show_count
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFill:
+class PlannedFill(NamedTuple):
     """Gap that a dry run would fill from other replicas, completely or in part."""
 
     partition: str

@@ -1,7 +1,7 @@
 """Finds copies that may fill the lake's gaps, and the usable parts of their logs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
@@ -14,8 +14,7 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.settings.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class RepairSource:
+class RepairSource(NamedTuple):
     """A copy with the gaps that it may fill.
 
     Attributes:

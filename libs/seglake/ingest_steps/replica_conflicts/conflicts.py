@@ -7,10 +7,10 @@ offset at which leader epochs diverge.
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from seglake.findings.losing_tails import TAIL_COLUMNS, TailsOfPartition, tails_of
 from seglake.grouping import grouped
@@ -63,8 +63,7 @@ _LISTED_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(NamedTuple):
     """Copy whose batches differ from those in the tables, in a range of offsets.
 
     Attributes:
@@ -152,7 +151,7 @@ class ConflictRows:
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
         """Write the conflicts in the ranges to be committed; return the files by topic."""
         narrowed = [
-            replace(clash.compare, offsets=offsets)
+            clash.compare._replace(offsets=offsets)
             for result in results
             for clash in self.clashes
             if clash.compare.key == result.key
@@ -235,7 +234,7 @@ def commit_conflicts(
 def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:
     if context.settings.read.upper_bound is not UpperBound.LOG_END:
         # An empty `before` makes a batch be listed for each copy that has it.
-        requests = [replace(request, before=()) for request in requests]
+        requests = [request._replace(before=()) for request in requests]
     found: list[FoundConflicts] = _run(find_conflicts, requests, context)
     return [
         Clash(request, conflicts)

@@ -1,8 +1,9 @@
 """Observations of a run: made from its surveys, or kept from earlier runs."""
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from seglake.ingest_steps.planning.damage_above import DamageAbove
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
@@ -38,8 +39,7 @@ _SEEN_WHOLE = frozenset(StoppedBy) - {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunObservations:
+class RunObservations(NamedTuple):
     """Observations of a run.
 
     Attributes:

@@ -1,7 +1,7 @@
 """Ranges that a dry run would ingest, by partition."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.findings.shown_offsets import shown_range
 from seglake.grouping import grouped
@@ -9,8 +9,7 @@ from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.printable import show_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRange:
+class PlannedRange(NamedTuple):
     """Offsets of a partition to ingest, and the bytes to read.
 
     A range without offsets records damage at the end of the log.

@@ -1,8 +1,8 @@
 """Finds markers and transactional data in other copies to replace damage in the copy read."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica_selection import OtherReplica
@@ -11,8 +11,7 @@ from seglake.kafka_log.transaction_markers import Marker
 from seglake.kafka_log.transactions.transaction_evidence import DamagedRange
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaEvidence:
+class ReplicaEvidence(NamedTuple):
     """Another copy's undamaged ranges of the shared log, with markers and transactional data."""
 
     sound: tuple[OffsetRange, ...]

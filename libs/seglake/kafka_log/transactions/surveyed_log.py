@@ -4,9 +4,9 @@ Markers and data are called events here. `transaction_outcomes` derives transact
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
+from typing import NamedTuple
 
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import DataSpan, Event, OpenTransactions, SegmentSurvey
@@ -15,8 +15,7 @@ from seglake.kafka_log.transactions.transaction_evidence import DamagedRange
 from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 
-@dataclass(frozen=True, slots=True)
-class WalkedSegment:
+class WalkedSegment(NamedTuple):
     """Surveyed segment, with the offsets [start, next) that it may have."""
 
     survey: SegmentSurvey
@@ -30,8 +29,7 @@ class WalkedSegment:
         return self.survey.transactions.files.aborted or ()
 
 
-@dataclass(frozen=True, slots=True)
-class WalkedLog:
+class WalkedLog(NamedTuple):
     """The surveyed last segments of a log.
 
     Attributes:

@@ -6,7 +6,6 @@ transaction index has the abort markers in damaged bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from heapq import merge
 from operator import attrgetter
 from typing import NamedTuple
@@ -49,8 +48,7 @@ class UnknownOutcome(NamedTuple):
     state: TransactionState
 
 
-@dataclass(frozen=True, slots=True)
-class Transactions:
+class Transactions(NamedTuple):
     """The transactions of one log below its upper bound.
 
     Attributes:

@@ -1,6 +1,5 @@
 """Result of an audit, for programs; `text_report` makes its text for a person."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from seglake.findings.findings import Finding, Findings
@@ -21,8 +20,7 @@ class SalvagedSums(NamedTuple):
 NOTHING_SALVAGED = SalvagedSums()
 
 
-@dataclass(frozen=True, slots=True)
-class LakeAudit:
+class LakeAudit(NamedTuple):
     """Findings about a lake.
 
     Attributes:

@@ -1,7 +1,7 @@
 """Runs the proof over one state of a lake. Reads data files, with an engine."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import PartitionKey
@@ -33,8 +33,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProofAnswers:
+class ProofAnswers(NamedTuple):
     """Results of the proof's SQL queries.
 
     Attributes:

@@ -5,7 +5,7 @@ Memory grows with the ledger and with the number of files, not with records or b
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.lake.app_versions import app_id
 from seglake.lake.appends import newest_rows
@@ -46,8 +46,7 @@ _OBSERVED = (
 Topic = tuple[str, str]  # source id and topic name
 
 
-@dataclass(frozen=True, slots=True)
-class LakeState:
+class LakeState(NamedTuple):
     """State of the lake at one moment.
 
     Attributes:

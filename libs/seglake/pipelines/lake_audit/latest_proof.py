@@ -1,7 +1,6 @@
 """Proves the tables of latest state, after the proof of the lake and in the same engine."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from seglake.findings.findings import Finding
@@ -33,8 +32,7 @@ class LatestState(NamedTuple):
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LatestAudit:
+class LatestAudit(NamedTuple):
     """Result of the proof of tables of latest state.
 
     Attributes:

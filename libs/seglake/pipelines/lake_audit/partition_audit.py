@@ -1,7 +1,6 @@
 """Combines the results of the proof's queries about each partition."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -154,8 +153,7 @@ class LeftAbove(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionAudit:
+class PartitionAudit(NamedTuple):
     """Audit of one partition.
 
     Attributes:
@@ -200,8 +198,7 @@ class PartitionAudit:
         return tuple(subtracted((0, known[-1][1]), known)) if known else ()
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionFacts:
+class PartitionFacts(NamedTuple):
     """Results of the proof's queries about one partition: its problems, and rows by query."""
 
     problems: Sequence[Finding]

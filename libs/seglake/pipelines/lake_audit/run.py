@@ -1,7 +1,6 @@
 """Steps of an audit. Reads the lake, writes nothing."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from seglake.findings.findings import Finding
@@ -138,7 +137,7 @@ def _partitions(state: LakeState, answers: ProofAnswers) -> Iterator[PartitionAu
             # While rows are removed, the ledger still has them: the lake has one problem for all.
             others = () if topic in state.removing else facts.problems
             settled = [found for found in others if found.kind not in _OF_COMMITS]
-            facts = replace(facts, problems=settled)
+            facts = facts._replace(problems=settled)
         rows, seen = state.rows.get(partition, ()), state.seen.get(partition)
         yield audit_partition(partition, rows, facts, seen)
 

@@ -1,8 +1,8 @@
 """Runs the proof of typed tables after the proof of the lake, in the same engine."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -21,8 +21,7 @@ _KINDS = {str(kind): kind for kind in (FindingKind.TYPED_ROWS, FindingKind.TYPED
 _NOT_ERASED = "; complete the erasure of the topic first, which has not ended"
 
 
-@dataclass(frozen=True, slots=True)
-class TypedAudit:
+class TypedAudit(NamedTuple):
     """Result of the proof of a lake's typed tables."""
 
     findings: Sequence[Finding] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -92,8 +92,7 @@ def works_of(
             )
 
 
-@dataclass(frozen=True, slots=True)
-class TopicForm:
+class TopicForm(NamedTuple):
     """Tables of a topic, and the columns of its keys and values.
 
     Attributes:

@@ -5,8 +5,7 @@ DuckDB parses it, and evaluates it on rows in memory. It cannot read files or ch
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -40,8 +39,7 @@ class ConditionFailedError(SeglakeError):
     """The condition fails on a record; the message has no payload."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A checked condition.
 
     Attributes:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
@@ -133,8 +134,7 @@ def erase(
     return summary
 
 
-@dataclass(frozen=True, slots=True)
-class _Erasure:
+class _Erasure(NamedTuple):
     """Erasure of the chosen records from some topics."""
 
     run: RunContext

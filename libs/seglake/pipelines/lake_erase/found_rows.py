@@ -26,8 +26,7 @@ _PAYLOADS = ("key", "value")
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Requested:
+class Requested(NamedTuple):
     """Selection of records to erase: by key, or by a condition.
 
     Attributes:

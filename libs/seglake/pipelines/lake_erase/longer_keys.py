@@ -4,7 +4,6 @@ Such keys may have a schema registry's frame, or be text in quotes: then the req
 has to give their whole bytes.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -27,8 +26,7 @@ class LongerKeys(NamedTuple):
     framed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LongerKeysTask:
+class LongerKeysTask(NamedTuple):
     """A data file of `records`."""
 
     storage: Storage

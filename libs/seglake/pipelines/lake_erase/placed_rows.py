@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,8 +27,7 @@ _OF_RECORDS = place_columns(RECORDS)
 _SNAPSHOT = "snapshot"  # offsets of a snapshot's rows count within the snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class RecordPlaces:
+class RecordPlaces(NamedTuple):
     """Positions of erased records of one topic, to find the rows that come from them.
 
     Attributes:

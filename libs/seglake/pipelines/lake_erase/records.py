@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import reduce
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -56,8 +57,7 @@ class ErasedTopic:
     read_files: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
+class _Planned(NamedTuple):
     """Rows of one topic to erase from files of `records`."""
 
     found: Sequence[tuple[StoredFile, FoundRows]]

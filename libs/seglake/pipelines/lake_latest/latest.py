@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
@@ -124,8 +125,7 @@ def _topics(
     return [topic for topic in there if settings.select.selects_topic(topic)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(NamedTuple):
     tables: LakeTables
     ledger: LedgerDigest
     reporter: RunReporter

@@ -1,7 +1,6 @@
 """Plans the rows that expire from one partition, and makes ledger rows for them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -48,8 +47,7 @@ class BatchSums(NamedTuple):
     spans: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Expiring rows of one commit: a part of a block, on one side of each election.
 
     Attributes:
@@ -63,8 +61,7 @@ class Part:
     sums: RemovedSums | None
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionExpiry:
+class PartitionExpiry(NamedTuple):
     """Planned expiry of one partition.
 
     Attributes:

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
@@ -161,8 +162,7 @@ def _note_missing_topics(tables: LakeTables, settings: Settings, summary: Mainta
         summary.findings.add_texts(FindingKind.NOTE, found.notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Maintenance:
+class _Maintenance(NamedTuple):
     tables: LakeTables
     scan: ScanContext
     choice: MaintenanceChoice

@@ -6,8 +6,8 @@ are swept; if the run dies before, the next maintenance does it.
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger, write_rows
@@ -33,8 +33,7 @@ _MOST_ROUNDS = 20
 _MS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(NamedTuple):
     """Removal of old records, for the topics of one source.
 
     Attributes:

@@ -3,8 +3,8 @@
 The module needs no engine and no catalog, so the command line can list the dialects at once.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class CatalogDialect(StrEnum):
@@ -26,8 +26,7 @@ class CatalogDialect(StrEnum):
         return self in (CatalogDialect.DUCKDB, CatalogDialect.DUCKDB_FILES)
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """Tables and views of a lake in a catalog after `register`.
 
     Attributes:

@@ -1,7 +1,7 @@
 """Plans the ranges that a retake ingests again. Reads headers and a few batches."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -33,8 +33,7 @@ Requested = Mapping[PartitionKey, Sequence[OffsetRange]]
 Whole = Mapping[PartitionKey, Sequence[OffsetRange]]
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Selection of partitions of the selected topics.
 
     Attributes:
@@ -46,8 +45,7 @@ class Selection:
     is_whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionRetake:
+class PartitionRetake(NamedTuple):
     """Planned retake of one partition.
 
     Attributes:
@@ -240,7 +238,7 @@ def _planned(
     kept = kept_rows(partition, ledger, counting, context)
     for offsets in kept.ranges:
         ranges = without(ranges, offsets)
-    replaced = replace(partition, covered=(*partition.covered, *kept.ranges))
+    replaced = partition._replace(covered=(*partition.covered, *kept.ranges))
     plans = [
         replace(plan, kind=RangeKind.RETAKE) for plan in plan_ranges(replaced, context.settings)
     ]

@@ -3,8 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from seglake.errors import ExitCode
 from seglake.findings.findings import listed
@@ -15,8 +14,7 @@ from seglake.value_codec.registry.schema_registry import StoredSchema
 _HEADINGS = ("subject", "version", "id", "type", "guid", "state")
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaList:
+class SchemaList(NamedTuple):
     """All schemas of some registries.
 
     Attributes:

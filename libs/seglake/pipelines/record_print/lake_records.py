@@ -7,7 +7,6 @@ group at a time. Rows are held back until no unread row group can have smaller o
 import heapq
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
@@ -52,8 +51,7 @@ _PRINTED = tuple(name for name in COLUMNS if name != "topic")
 _READ = (*_PRINTED, "source_id", "topic_id", "transaction_state", "generation")
 
 
-@dataclass(frozen=True, slots=True)
-class LakeChoice:
+class LakeChoice(NamedTuple):
     """Selection of records.
 
     Attributes:

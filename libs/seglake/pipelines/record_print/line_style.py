@@ -1,7 +1,6 @@
 """The form of a record in the output."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,8 +15,7 @@ COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_ms", "key", "
 _BYTES = pa.large_binary()
 
 
-@dataclass(frozen=True, slots=True)
-class LineStyle:
+class LineStyle(NamedTuple):
     """Form of a printed record.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +10,7 @@ import pyarrow as pa
 _NO_TIME_MS = -1
 
 
-@dataclass(frozen=True, slots=True)
-class RecordChoice:
+class RecordChoice(NamedTuple):
     """Selection of records by timestamp in [from_ms, to_ms), and by number; None for no bound.
 
     A record without a timestamp is in no time range.

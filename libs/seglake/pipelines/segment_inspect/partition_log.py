@@ -4,7 +4,7 @@ An unreadable or damaged file beside the log is reported as a finding, and treat
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
@@ -30,8 +30,7 @@ from seglake.storage.storage import FileInfo, Storage
 WINDOW_BYTES = 4 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(NamedTuple):
     """A partition, with its offsets from the broker's checkpoint files."""
 
     origin: Origin
@@ -41,8 +40,7 @@ class Partition:
 UNKNOWN_PARTITION = Partition(Origin(), NO_CHECKPOINTS)
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentPlace:
+class SegmentPlace(NamedTuple):
     """Segment with its position in the log; see `SegmentBounds` for the limits."""
 
     file: SegmentFile

@@ -1,7 +1,6 @@
 """Inspects one segment file, with facts from the files around it."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
@@ -66,7 +65,7 @@ def _place_of(
         # A snapshot is a finished file, not the end of a log, so truncation and zero bytes are
         # damage.
         place = last_place(SegmentFile(0, path, name, size_bytes=0, index_path=None))
-        return UNKNOWN_PARTITION, replace(place, is_last=False)
+        return UNKNOWN_PARTITION, place._replace(is_last=False)
     file_name = parse_file_name(name)
     if file_name is None:
         base_offset = claimed_first_offset(storage, path) or 0
@@ -86,4 +85,4 @@ def _place_of(
     reason = next((skipped.reason for skipped in found.skipped if str(skipped.file) == name), None)
     findings.append(Finding(FindingKind.NOTE, f"an ingest skips this file: {reason}", name))
     folder_name = folder_path.rsplit("/", 1)[-1]
-    return partition, last_place(replace(file, name=f"{folder_name}/{name}"), partition)
+    return partition, last_place(file._replace(name=f"{folder_name}/{name}"), partition)

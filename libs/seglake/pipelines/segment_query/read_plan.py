@@ -6,7 +6,7 @@ Lists folders and reads headers, in this process.
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Self
 
 from seglake.findings.shown_offsets import shown_ranges
@@ -45,8 +45,7 @@ from seglake.task_engine.engine import LocalEngine
 _NO_TIER = "they are only in a remote tier: give the tier as one more source"
 
 
-@dataclass(frozen=True, slots=True)
-class Requested:
+class Requested(NamedTuple):
     """Requested data of a query.
 
     Attributes:
@@ -62,13 +61,13 @@ class Requested:
     def with_topics(self, topics: Iterable[str]) -> Self:
         """Return the request restricted to these topics."""
         requested = frozenset(topics)
-        return replace(self, topics=requested if self.topics is None else self.topics & requested)
+        return self._replace(topics=requested if self.topics is None else self.topics & requested)
 
     def with_partitions(self, partitions: Iterable[int]) -> Self:
         """Return the request restricted to these partitions."""
         requested = frozenset(partitions)
-        return replace(
-            self, partitions=requested if self.partitions is None else self.partitions & requested
+        return self._replace(
+            partitions=requested if self.partitions is None else self.partitions & requested
         )
 
     def with_offsets(self, start: int | None, stop: int | None) -> Self:
@@ -76,7 +75,7 @@ class Requested:
         first, following = self.offsets
         first = max(first, 0 if start is None else start)
         following = min(following, OFFSET_MAX if stop is None else stop)
-        return replace(self, offsets=(min(first, OFFSET_MAX), max(following, 0)))
+        return self._replace(offsets=(min(first, OFFSET_MAX), max(following, 0)))
 
     def includes(self, key: PartitionKey) -> bool:
         """Return whether data of a partition is requested."""
@@ -196,7 +195,7 @@ def _cut_to_fit(plan: RangePlan) -> RangePlan:
 
     An ingest would leave such batches to a later run.
     """
-    splits = tuple(replace(split, cuts_end=True) for split in plan.splits)
+    splits = tuple(split._replace(cuts_end=True) for split in plan.splits)
     return replace(plan, splits=splits)
 
 

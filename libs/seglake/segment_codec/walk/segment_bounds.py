@@ -1,8 +1,7 @@
 """Offsets, index and end rules that a walk needs for a segment besides its bytes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 from seglake.segment_codec.formats.units import HIGHEST_OFFSET
 
@@ -26,8 +25,7 @@ def limit_after(base_offset: int, proved_offset: int = 0) -> int:
     return max(base_offset + MOST_OFFSETS, proved_offset)
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentBounds:
+class SegmentBounds(NamedTuple):
     """Offsets, index and end rules of a segment.
 
     Attributes:
@@ -80,4 +78,4 @@ class SegmentBounds:
         """Return these bounds with a limit that fits an int64."""
         if self.limit_offset <= HIGHEST_OFFSET:
             return self
-        return replace(self, limit_offset=HIGHEST_OFFSET)
+        return self._replace(limit_offset=HIGHEST_OFFSET)

@@ -1,7 +1,6 @@
 """Builds the columns of a shape from the parsed nodes of many JSON texts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +18,7 @@ from seglake.value_codec.kernels.json_operations import Paths
 NO_NODE = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A settled shape (see `settled`), and its path among the paths that the kernel knows."""
 
     shape: Shape

@@ -15,9 +15,8 @@ types are ignored, as the registry does. `md5` is not read: it can be computed.
 """
 
 import json
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from seglake.value_codec.registry.schemas import (
     Reference,
@@ -50,8 +49,7 @@ class Deletion(StrEnum):
     HARD = "hard"
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """A schema under a subject and version of a registry.
 
     Attributes:
@@ -67,8 +65,7 @@ class Registration:
     guid: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryRecord:
+class RegistryRecord(NamedTuple):
     """A record of `_schemas`.
 
     Attributes:

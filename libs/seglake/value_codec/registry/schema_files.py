@@ -15,7 +15,6 @@ records differ from the computed ones.
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -100,7 +99,7 @@ def _listed(item: dict[str, Any]) -> Registration:
         return _glue_version(glue)
     place = SubjectVersion(member_of(item, "subject", str), member_of(item, "version", int))
     guid = None if item.get("guid") is None else _guid(item, "guid")
-    return replace(registration_of(item, place), guid=guid)
+    return registration_of(item, place)._replace(guid=guid)
 
 
 def _apicurio(item: dict[str, Any]) -> list[Registration]:

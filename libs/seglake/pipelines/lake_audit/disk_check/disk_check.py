@@ -5,6 +5,7 @@ Each replica is compared separately, so that differences on a single broker are 
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from seglake.grouping import grouped
 from seglake.kafka_log.internal_topics import is_internal_topic
@@ -89,8 +90,7 @@ class CopyCheck:
         return ranges
 
 
-@dataclass(frozen=True, slots=True)
-class _Lake:
+class _Lake(NamedTuple):
     """State of a lake when a comparison begins: ledger rows, and lists of data files."""
 
     storage: Storage

@@ -56,8 +56,7 @@ from seglake.task_engine.task_progress import CountedReads
 _MOST_OFFSETS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class DiskPiece:
+class DiskPiece(NamedTuple):
     """Consecutive segments of one replica, and the rows of their partition in the lake.
 
     Attributes:

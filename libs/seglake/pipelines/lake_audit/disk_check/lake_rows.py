@@ -1,7 +1,7 @@
 """Reads a partition's rows in the lake between two offsets. Runs in tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -19,8 +19,7 @@ _KEY_COLUMNS = ("source_id", "topic_id", "partition")
 _PLACES = {RECORDS.name: "offset", BATCHES.name: "base_offset"}
 
 
-@dataclass(frozen=True, slots=True)
-class LakeRows:
+class LakeRows(NamedTuple):
     """A partition of a lake, and the files that may have rows of it.
 
     Attributes:

@@ -4,7 +4,6 @@ A generation is the number of a topic's commit; it rises with each commit.
 """
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +25,7 @@ class LostRange(NamedTuple):
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerFacts:
+class LedgerFacts(NamedTuple):
     """Ranges of a partition that lost an election, and its newest commit; pickled to tasks."""
 
     partition: LakePartition

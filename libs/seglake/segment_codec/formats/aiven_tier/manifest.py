@@ -66,8 +66,7 @@ class SegmentOwner(NamedTuple):
     epochs: tuple[EpochStart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """Content of a manifest; `owner` is None if the manifest lacks it."""
 
     chunks: ChunkIndex

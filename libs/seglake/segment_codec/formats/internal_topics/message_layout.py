@@ -35,7 +35,6 @@ import base64
 import math
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from seglake.segment_codec.formats.errors import MessageError
@@ -195,8 +194,7 @@ class _Field(NamedTuple):
     tag: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Struct:
+class _Struct(NamedTuple):
     """Fields of a struct in one version; `tagged` is None if the version has no tagged fields."""
 
     fields: tuple[_Field, ...]

@@ -12,8 +12,8 @@ afee07f, DirectoryTreeWatcher: it uploads segments under brokers' names, with tw
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 # Digits that Java's Long.parseLong accepts: only those of the basic multilingual plane.
 DIGIT = r"(?:\d(?<![\U00010000-\U0010ffff]))"
@@ -48,8 +48,7 @@ class Use(StrEnum):
     UNUSED = "not read"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownName:
+class KnownName(NamedTuple):
     """Kind of a name that brokers give, with its pattern and its form in the documentation."""
 
     place: Place

@@ -21,7 +21,6 @@ passes of LogLoader.java at apache/kafka 0c37e22.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
@@ -112,8 +111,7 @@ class TopicPartition(NamedTuple):
     partition: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionFolder:
+class PartitionFolder(NamedTuple):
     """Parsed name of a partition folder; `topic` is cut short unless `topic_is_complete`."""
 
     topic: str
@@ -122,8 +120,7 @@ class PartitionFolder:
     topic_is_complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentFileName:
+class SegmentFileName(NamedTuple):
     """Parsed name of a segment file.
 
     Attributes:
@@ -156,8 +153,7 @@ class SkippedFile(NamedTuple):
     reason: SkipReason
 
 
-@dataclass(frozen=True, slots=True)
-class FolderPlan:
+class FolderPlan(NamedTuple):
     """Sorted files of a partition folder; each name is in exactly one of the lists.
 
     Attributes:

@@ -19,7 +19,6 @@ Source: apache/kafka 1eb7644, OffsetIndex.java, AbstractIndex.java.
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -38,8 +37,7 @@ class OffsetPosition(NamedTuple):
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetIndex:
+class OffsetIndex(NamedTuple):
     """Entries of an offset index before any damage; offsets and positions both rise.
 
     Attributes:

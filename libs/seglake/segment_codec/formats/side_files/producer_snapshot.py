@@ -25,7 +25,6 @@ Source: apache/kafka 1eb7644, ProducerStateManager.java.
 """
 
 import struct
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.segment_codec.formats.checksum import crc32c
@@ -50,8 +49,7 @@ class ProducerState(NamedTuple):
     current_txn_first_offset: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerSnapshot:
+class ProducerSnapshot(NamedTuple):
     """Content of a `.snapshot` file; it has no entries if the file is damaged.
 
     Attributes:

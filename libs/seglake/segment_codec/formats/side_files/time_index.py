@@ -15,7 +15,6 @@ Source: apache/kafka 1eb7644, TimeIndex.java, AbstractIndex.java.
 """
 
 import struct
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.segment_codec.formats.side_files._index_entries import (
@@ -33,8 +32,7 @@ class TimestampOffset(NamedTuple):
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class TimeIndex:
+class TimeIndex(NamedTuple):
     """Entries of a time index up to the first damage; neither timestamps nor offsets ever fall.
 
     Attributes:

@@ -17,7 +17,6 @@ Source: apache/kafka 1eb7644, TransactionIndex.java, AbortedTxn.java.
 """
 
 import struct
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.segment_codec.formats.side_files._index_entries import length_damage
@@ -36,8 +35,7 @@ class AbortedTransaction(NamedTuple):
     last_stable_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionIndex:
+class TransactionIndex(NamedTuple):
     """Entries before any damage, in the order of their markers.
 
     Attributes:
