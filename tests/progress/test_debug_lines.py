@@ -150,7 +150,7 @@ def test_workers_are_logged_by_their_number(tmp_path: Path) -> None:
     shown = [line.partition("seconds=")[0] for line in stream.getvalue().splitlines()]
     assert shown == [
         "seglake: work",
-        "seglake: task_engine.engine: opened a pool: processes=2",
+        "seglake: task_engine.process_pool: opened a pool: processes=2",
         "seglake: progress.run_reporter: work: tasks=2 bytes=2 largest=1 ",
     ]
 

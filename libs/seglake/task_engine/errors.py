@@ -15,3 +15,9 @@ class EngineError(SeglakeError):
         self.reason = reason
         which = "a task" if task_index is None else f"task {task_index}"
         super().__init__(f"{which} failed on the {engine} engine: {reason}")
+
+
+def task_failed(error: BaseException, task_index: int) -> EngineError:
+    """Return the error of a task that failed on the local engine, with its index."""
+    reason = str(error) if isinstance(error, SeglakeError) else f"{type(error).__name__}: {error}"
+    return EngineError(engine="local", reason=reason, task_index=task_index)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
@@ -12,7 +11,8 @@ from seglake.log_tables.current_gaps import CurrentGap
 from seglake.printable import show_count
 
 
-class PlannedFill(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PlannedFill:
     """Gap that a dry run would fill from other replicas, completely or in part."""
 
     partition: str

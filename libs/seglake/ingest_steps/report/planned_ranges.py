@@ -1,7 +1,7 @@
 """Ranges that a dry run would ingest, by partition."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from seglake.findings.shown_offsets import shown_range
 from seglake.grouping import grouped
@@ -9,7 +9,8 @@ from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.printable import show_bytes
 
 
-class PlannedRange(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PlannedRange:
     """Offsets of a partition to ingest, and the bytes to read.
 
     A range without offsets records damage at the end of the log.
