@@ -41,6 +41,8 @@ def test_format_parquet_makes_a_folder_without_a_log(tmp_path: Path) -> None:
 # What only decoding, a remote store, Spark or a typed table needs.
 _LATER = (
     *("numba", "pyarrow.compute", "pyspark", "google.protobuf"),
+    *("multiprocessing.connection", "concurrent.futures.process", "crc32c", "email", "zipfile"),
+    *("importlib.resources", "xml.etree.ElementTree", "seglake.task_engine.process_pool"),
     *("seglake.segment_codec.kernels.flush", "seglake.segment_decoding.split_decoder"),
     *("seglake.segment_decoding.erased_rows", "seglake.segment_decoding.gap_search"),
     *("seglake.segment_decoding.replica_compare", "seglake.segment_decoding.salvage_task"),

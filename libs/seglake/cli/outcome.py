@@ -73,7 +73,8 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     make_ready()
     sys.excepthook = _explain_fault
     # A run keeps most of its objects, so searching them for garbage would cost a tenth of its time.
-    gc.set_threshold(200_000, 20, 50)
+    # A small ingest makes 240,000 and ends before the first search.
+    gc.set_threshold(500_000, 20, 50)
     ends_process.set(True)
     try:
         code = main(sys.argv[1:])

@@ -8,7 +8,6 @@ shows a value, which may be a secret.
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from xml.etree import ElementTree
 
 from seglake.errors import WrongCallError
 
@@ -78,6 +77,8 @@ def _properties_of(path: Path) -> dict[str, str]:
     text = _text_of(path)
     if text is None:
         return {}
+    from xml.etree import ElementTree  # most machines have no such file
+
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:

@@ -4,7 +4,7 @@ A rule has no payload: only the salted hash (SHA-256) of a key, or of one record
 topic have the same salt, so each key is hashed only once.
 """
 
-import secrets
+import os
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from hashlib import sha256
@@ -120,7 +120,7 @@ def hash_of_record(salt: bytes, place: Place, key: bytes | None, value: bytes | 
 
 def new_salt() -> bytes:
     """Return a new random salt for the hashes of a topic's rules."""
-    return secrets.token_bytes(_SALT_BYTES)
+    return os.urandom(_SALT_BYTES)
 
 
 def create_erasures(tables: LakeTables) -> None:

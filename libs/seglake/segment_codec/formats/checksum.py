@@ -5,10 +5,10 @@ a message of magic 0 or 1 from its magic byte on. Source: apache/kafka 1eb7644, 
 LegacyRecord.
 """
 
+import functools
 import zlib
 from collections.abc import Callable
 
-import crc32c as _crc32c
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,9 +18,20 @@ CASTAGNOLI = 0x82F63B78
 
 Checksum = Callable[[memoryview | bytes, int], int]
 
-# Call as crc32c(data, before): `before` is the checksum of preceding bytes, or 0. Unsigned.
-crc32c = _crc32c.crc32c
 crc32 = zlib.crc32
+
+
+def crc32c(data: memoryview | bytes, before: int = 0) -> int:
+    """Return the unsigned CRC-32C of bytes; `before` is the checksum of preceding ones, or 0."""
+    return _castagnoli()(data, before)
+
+
+@functools.cache
+def _castagnoli() -> Checksum:
+    # to know its version, the library imports email and zipfile: 20 ms, which quiet runs save
+    from crc32c import crc32c as checksum
+
+    return checksum
 
 
 def slicing_tables(polynomial: int) -> NDArray[np.uint32]:

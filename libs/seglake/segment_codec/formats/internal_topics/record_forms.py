@@ -6,7 +6,6 @@ The layouts are data: each topic has a TOML file with its name beside this modul
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from seglake.segment_codec.formats.internal_topics.message_layout import Layout
@@ -37,6 +36,8 @@ def forms_of(topic: str) -> Mapping[int, Form]:
     Args:
         topic: name of the topic without the two underscores, such as `consumer_offsets`.
     """
+    from importlib.resources import files  # 5 ms that runs without internal topics save
+
     table = tomllib.loads(files(__package__).joinpath(f"{topic}.toml").read_text("utf-8"))
     keys = {name: Layout(fields) for name, fields in table.get("keys", {}).items()}
     return {
