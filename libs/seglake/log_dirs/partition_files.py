@@ -105,7 +105,7 @@ def first_offset_in(storage: Storage, file: SegmentFile) -> int:
     If the headers are doubtful, the offset in the name is returned. Usually only the first header
     is read. If its offset is above the offset in the name, as after a compaction, more is read.
     """
-    plain = replace(file, index_path=None)  # the first batch is found without the index
+    plain = file._replace(index_path=None)  # the first batch is found without the index
     try:
         head = LogHeads(storage, (plain,), 0).first((file.base_offset, OFFSET_MAX))
     except (StorageError, SegmentCodecError):

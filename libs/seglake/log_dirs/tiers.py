@@ -366,7 +366,7 @@ def _clipped(
     """
     remote = file.remote and replace(file.remote, next_offset=stop_offset)
     if settled.has(file.base_offset, stop_offset):
-        return replace(file, remote=remote)
+        return file._replace(remote=remote)
     head = None
     with suppress(TierObjectError):  # the whole segment is unreadable
         head = LogHeads(storage, (file,), 0).first((stop_offset, OFFSET_MAX))
