@@ -105,13 +105,9 @@ class Lake:
 
     def further_arguments(self, command: str) -> tuple[str, ...]:
         """Return the lake's own arguments for the job of a command."""
-        return {
-            "ingest": self.arguments,
-            "audit": self.audit_arguments,
-            "deserialize": self.deserialize_arguments,
-            "latest": self.latest_arguments,
-            "maintain": self.maintain_arguments,
-        }[command]
+        name = "arguments" if command == "ingest" else f"{command}_arguments"
+        found: tuple[str, ...] = getattr(self, name)
+        return found
 
     # Any: values of several types.
     def submitted(self, command: str) -> dict[str, Any]:

@@ -14,18 +14,20 @@ from seglake.commands import (
     AuditResult as AuditResult,
 )
 from seglake.commands import (
+    DeserializeOptions,
     EngineOptions,
     MaintainOptions,
     RetakeOptions,
     RunOptions,
-    check_report_place,
     run_audit,
+    run_deserialize,
     run_ingest,
     run_maintain,
     run_replay,
     run_report,
     run_retake,
 )
+from seglake.environment.output_places import check_report_place
 from seglake.environment.run_settings import SettingOptions, settings_of
 from seglake.erase_commands import EraseOptions, run_erase
 from seglake.errors import WrongCallError
@@ -262,43 +264,22 @@ def schemas(
 
 
 def deserialize(
-    lake: Place,
-    *,
-    registry: str = "_schemas",
-    schemas: Place | None = None,
-    retry_rejects: bool = False,
-    rebuild: bool = False,
-    **options: Unpack[RunOptions],
+    lake: Place, **options: Unpack[DeserializeOptions]
 ) -> "DeserializeSummary | DecodeCounts":
     """Decode the keys and values of a lake into typed tables, and return what was decoded.
 
     Args:
         lake: the folder of the tables.
-        registry: topic of the registries.
-        schemas: a file or folder with more schemas.
-        retry_rejects: whether records are decoded again whose value was rejected.
-        rebuild: whether the typed tables of the selected topics are dropped, and written anew.
-        options: options of the run, and those that make up the settings; `topics` and `source_id`
-            select. With `dry_run` nothing is written, and the counts of what would decode are
-            returned.
+        options: options of `seglake deserialize`; `topics` and `source_id` select. With `dry_run`
+            nothing is written, and the counts of what would decode are returned.
 
     Raises:
         WrongCallError: there is no lake, or no such registry in it, no topic is selected, or the
             given schemas are broken.
         SeglakeError: a table cannot be read or written; run it again.
     """
-    _check(options, RunOptions)
-    from seglake.commands import DeserializeOptions, run_deserialize
-
-    given = None if schemas is None else str(schemas)
-    more = DeserializeOptions(
-        **options,
-        registry=registry,
-        schemas=given,
-        retry_rejects=retry_rejects,
-        rebuild=rebuild,
-    )
-    return run_deserialize(str(lake), settings_of(options), more)
+    _check(options, DeserializeOptions)
+    return run_deserialize(str(lake), settings_of(options), options)
 
 
 def latest(lake: Place, **options: Unpack[LatestOptions]) -> "LatestSummary":

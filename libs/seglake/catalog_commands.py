@@ -39,35 +39,26 @@ def run_register(
         WrongCallError: there is no lake, a table is missing, or the name of the database is wrong.
         SeglakeError: Spark or the catalog does not answer, or refuses.
     """
+    from seglake.environment.lake_session import lake_session
     from seglake.environment.metastore import forget
-    from seglake.environment.spark_connect import refuse_connect
-    from seglake.environment.spark_home import provide_pyspark
-
-    refuse_connect(settings.spark)
-    provide_pyspark()
-    from seglake.environment.spark_session import delta_session
-    from seglake.pipelines.lake_query.catalog_entries import register
     from seglake.pipelines.lake_query.scripts import check_database
-    from seglake.progress.run_reporter import RunReporter
 
     check_database(database)
     found, names = _registrable(lake, settings)
-    uri = found.storage.hadoop_uri(found.lake_path)
-    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
-        reporter.step("starting Spark")
-        with delta_session(
-            _with_metastore(settings.spark, metastore),
-            application="register",
-            verbosity=verbosity,
-            lake=uri,
-            hadoop=found.storage.hadoop_properties(found.lake_path),
-        ) as session:
-            reporter.step("writing to the catalog")
-            try:
-                return register(session, database=database, lake=uri, names=names)
-            finally:
-                if metastore is not None:
-                    forget(session)
+    spark, place = _with_metastore(settings.spark, metastore), found.lake_path
+    with lake_session(spark, found.storage, place, application="register", verbosity=verbosity) as (
+        session,
+        reporter,
+    ):
+        from seglake.pipelines.lake_query.catalog_entries import register
+
+        reporter.step("writing to the catalog")
+        uri = found.storage.hadoop_uri(place)
+        try:
+            return register(session, database=database, lake=uri, names=names)
+        finally:
+            if metastore is not None:
+                forget(session)
 
 
 def _with_metastore(spark: SparkSettings, metastore: str | None) -> SparkSettings:

@@ -7,8 +7,9 @@ and sets SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON, which stay set.
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -96,7 +97,7 @@ class DeserializeOptions(RunOptions, total=False):
     """
 
     registry: str
-    schemas: str | None
+    schemas: str | Path | None
     retry_rejects: bool
     rebuild: bool
 
@@ -167,9 +168,8 @@ def run_ingest(
         from seglake.pipelines.segment_ingest.parquet_export import convert as run
     else:
         from seglake.pipelines.segment_ingest.ingest import ingest as run
-    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with scanning(settings, options, view) as scan:
-        return run(sources, lake, scan, run_id=run_id, dry_run=dry_run)
+        return run(sources, lake, scan)
 
 
 def run_replay(
@@ -182,9 +182,8 @@ def run_replay(
     """Run `replay` with complete settings, and return its summary."""
     from seglake.pipelines.lake_replay.replay import replay as replayed
 
-    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with scanning(settings, options, view) as scan:
-        return replayed(lake, sources, scan, run_id=run_id, dry_run=dry_run)
+        return replayed(lake, sources, scan)
 
 
 def run_retake(
@@ -205,9 +204,8 @@ def run_retake(
     selection = Selection(frozenset(options.get("partition", ())), options.get("all", False))
     if selection.is_whole and not settings.select.topics:
         raise WrongCallError("to ingest whole partitions again, name their topics: --topics")
-    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with scanning(settings, options, view) as scan:
-        return retaken(sources, lake, scan, selection=selection, run_id=run_id, dry_run=dry_run)
+        return retaken(sources, lake, scan, selection=selection)
 
 
 def run_maintain(
@@ -217,13 +215,10 @@ def run_maintain(
     from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
     from seglake.pipelines.lake_maintenance.maintain import maintain as maintained
 
-    choice = MaintenanceChoice(
-        tables=tuple(options.get("tables", ())),
-        dry_run=options.get("dry_run", False),
-        upgrade=options.get("upgrade", False),
-    )
+    tables = tuple(options.get("tables", ()))
+    choice = MaintenanceChoice(tables=tables, upgrade=options.get("upgrade", False))
     with scanning(settings, options, view) as scan:
-        return maintained(lake, scan, choice=choice, run_id=options.get("run_id"))
+        return maintained(lake, scan, choice=choice)
 
 
 def run_deserialize(
@@ -238,7 +233,7 @@ def run_deserialize(
     choice = DeserializeChoice(
         topic=options.get("registry", "_schemas"),
         source_id=settings.source.source_id,
-        schemas=options.get("schemas"),
+        schemas=_schemas_of(options),
         again=Again(options.get("retry_rejects", False), options.get("rebuild", False)),
     )
     with scanning(settings, options, view) as scan:
@@ -249,7 +244,7 @@ def run_deserialize(
             scan.reporter,
             settings,
             choice=choice,
-            run_id=options.get("run_id"),
+            run_id=scan.run_id,
         )
 
 
@@ -270,9 +265,14 @@ def _counted(
             settings.select,
             options.get("registry", "_schemas"),
             settings.source.source_id,
-            options.get("schemas"),
+            _schemas_of(options),
             dict(settings.values.subjects),
         )
+
+
+def _schemas_of(options: DeserializeOptions) -> str | None:
+    given = options.get("schemas")
+    return None if given is None else str(given)
 
 
 def run_audit(
@@ -301,42 +301,6 @@ def run_audit(
     return AuditResult(found, tuple(checks))
 
 
-def check_report_place(output: str, settings: Settings) -> None:
-    """Check in advance that the report can be written.
-
-    Args:
-        output: the report's place, a path or a URI.
-        settings: settings with access to the storage.
-
-    Raises:
-        WrongCallError: the place is a folder, its folder does not exist, the scheme of its URI is
-            unknown, or access is refused.
-    """
-    from seglake.environment.output_places import may_add_files, may_be_written
-    from seglake.environment.storages import open_storages
-    from seglake.storage.errors import NotFoundError, RefusedError, StorageError
-
-    storage = open_storages(settings.spark.properties)
-    path = storage.locate(output)
-    is_local = "://" not in path
-    try:
-        found = storage.info(path)
-        if not is_local and found is None:
-            storage.write_bytes(path, b"")
-            with suppress(StorageError):  # the report replaces what is there
-                storage.delete(path)
-    except (RefusedError, NotFoundError) as error:
-        raise WrongCallError(f"the report cannot be written to {output}: {error}") from error
-    if found is not None and found.is_folder:
-        raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
-    if is_local and not Path(path).parent.is_dir():
-        raise WrongCallError(f"the report {output} must name a file in an existing folder")
-    if is_local and not may_add_files(Path(path).parent):
-        raise WrongCallError(f"the report cannot be written to {output}: no rights in its folder")
-    if is_local and not may_be_written(path):
-        raise WrongCallError(f"the report cannot be written to {output}: it is no regular file")
-
-
 def run_report(
     lake: str, output: str, settings: Settings, this_run: "ThisRun | None" = None
 ) -> "LakeReport":
@@ -363,11 +327,18 @@ def run_report(
     return found
 
 
+# Any: options have values of many types.
 @contextmanager
 def scanning(
-    settings: Settings, options: EngineOptions, view: "View | None"
+    settings: Settings, options: Mapping[str, Any], view: "View | None"
 ) -> "Iterator[ScanContext]":
-    """Open storage, engine and progress for a command, and close them after it."""
+    """Open storage, engine and progress for a command, and close them after it.
+
+    Args:
+        settings: complete settings.
+        options: options with names as in `RunOptions`.
+        view: form of the progress; None for one that fits stderr.
+    """
     from seglake.environment.compilation_hint import compilation_hint
     from seglake.environment.engines import open_engine
     from seglake.environment.storages import open_storages
@@ -390,4 +361,6 @@ def scanning(
             settings=settings,
             engine=engine,
             reporter=reporter,
+            run_id=options.get("run_id") or uuid.uuid4().hex,
+            is_dry_run=options.get("dry_run", False),
         )

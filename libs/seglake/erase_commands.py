@@ -26,7 +26,7 @@ class EraseOptions(RunOptions, total=False):
     key: bytes | str | None
     where: str | None
     lift: str | None
-    reason: str
+    reason: str | None
     drop_undecodable: bool
     purge: bool
 
@@ -45,10 +45,9 @@ def run_erase(
         key=key.encode() if isinstance(key, str) else key,
         where=options.get("where"),
         lift=options.get("lift"),
-        reason=options.get("reason", ""),
+        reason=options.get("reason") or "",
         drop_undecodable=options.get("drop_undecodable", False),
         purges=options.get("purge", False),
     )
-    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with scanning(settings, options, view) as scan:
-        return erased(lake, scan, choice=choice, run_id=run_id, dry_run=dry_run)
+        return erased(lake, scan, choice=choice)

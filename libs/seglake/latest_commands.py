@@ -1,6 +1,7 @@
 """`seglake latest` for the command line and the API."""
 
 import sys
+import uuid
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -33,22 +34,20 @@ class LatestOptions(SettingOptions, total=False):
 def run_latest(lake: str, settings: Settings, options: LatestOptions) -> "LatestSummary":
     """Run `latest` with complete settings, and return its summary."""
     from seglake.environment.storages import open_storages
-    from seglake.pipelines.lake_latest.latest import LatestChoice, latest
+    from seglake.pipelines.lake_latest.latest import LatestContext, latest
     from seglake.progress.run_reporter import RunReporter
 
-    choice = LatestChoice(
-        rebuild=options.get("rebuild", False), dry_run=options.get("dry_run", False)
-    )
     with (
         RunReporter(sys.stderr, verbosity=options.get("verbosity", _QUIET)) as reporter,
         TemporaryDirectory(prefix="seglake-") as spill_folder,
     ):
-        return latest(
-            lake,
-            open_storages(settings.spark.properties),
-            reporter,
-            settings,
-            choice=choice,
+        context = LatestContext(
+            storage=open_storages(settings.spark.properties),
+            settings=settings,
+            reporter=reporter,
             spill_folder=spill_folder,
-            run_id=options.get("run_id"),
+            rebuild=options.get("rebuild", False),
+            is_dry_run=options.get("dry_run", False),
+            run_id=options.get("run_id") or uuid.uuid4().hex,
         )
+        return latest(lake, context)

@@ -32,7 +32,6 @@ from support.lakes import ingested, maintained
 from support.made_logs import make_log_dir
 
 _TARGET_BYTES = 256 << 20
-_DRY = MaintenanceChoice(dry_run=True)
 _TABLES = ("records", "batches", "checkpoints", "observations")
 
 
@@ -123,7 +122,7 @@ def test_next_run_takes_what_is_new_and_nothing_twice(lake: Path, tmp_path: Path
 
 def test_dry_run_says_what_a_run_does_and_touches_nothing(lake: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()}
-    planned = maintained(lake, _DRY)
+    planned = maintained(lake, dry_run=True)
     assert {path: path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()} == before
     assert planned.to_text().startswith(
         "dry run: 42 files would become at most 6; nothing was changed ("
@@ -196,7 +195,7 @@ def test_files_of_dead_runs_go_when_they_are_old(lake: Path) -> None:
         path.write_bytes(b"left")
     for path in (old, redo):
         os.utime(path, (0, 0))
-    planned = maintained(lake, _DRY)
+    planned = maintained(lake, dry_run=True)
     assert old.exists()
     for summary in (planned, maintained(lake)):
         records = summary.tables[0]
@@ -213,7 +212,7 @@ def test_scratch_files_of_dead_replays_and_probes_go_when_they_are_old(lake: Pat
         path.write_bytes(b"left")
     for path in (old / "0.log", old / "1.log", old, half / "1.log", half, probe):
         os.utime(path, (0, 0))
-    planned = maintained(lake, _DRY)
+    planned = maintained(lake, dry_run=True)
     assert planned.to_text().splitlines()[1:] == [
         "left by replays and probes that died: 3 old files of 12 B would be deleted"
     ]

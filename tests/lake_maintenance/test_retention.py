@@ -11,7 +11,6 @@ import pytest
 from seglake.findings.kinds import FindingKind
 from seglake.findings.loss_causes import LOSS_OF_GAP, NoLoss
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
-from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
 from seglake.task_engine.engine import Engine
 from support import broker_disks
@@ -58,8 +57,7 @@ def _expired(
     dry_run: bool = False,
     **more: Any,  # as for `maintained`
 ) -> MaintainSummary:
-    choice = MaintenanceChoice(dry_run=dry_run)
-    return maintained(lake, choice, retention={"records": limit}, **more)
+    return maintained(lake, dry_run=dry_run, retention={"records": limit}, **more)
 
 
 _ORDERS = ("orders", 0)

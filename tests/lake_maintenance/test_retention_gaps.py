@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
 from support.audits import audited, checked
 from support.encoder import Partition, Record, Segment, record_batch
@@ -33,7 +32,7 @@ def _disk(folder: Path, times: Sequence[int]) -> Path:
 
 
 def _expired(lake: Path, *, dry_run: bool = False) -> MaintainSummary:
-    return maintained(lake, MaintenanceChoice(dry_run=dry_run), retention={"records": "400d"})
+    return maintained(lake, dry_run=dry_run, retention={"records": "400d"})
 
 
 def _offsets(lake: Path) -> list[int]:

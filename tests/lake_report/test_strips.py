@@ -1,6 +1,7 @@
 """Which offsets are in which state, and how coarse they are drawn."""
 
-from seglake.pipelines.lake_report.model import Offsets, OffsetState
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.pipelines.lake_report.model import OffsetState
 from seglake.pipelines.lake_report.strips import (
     MOST_RANGES,
     coarser,
@@ -19,9 +20,9 @@ def test_gaps_are_drawn_as_ranges_and_counted_exactly() -> None:
     ledger, log = ledger_of(ledger_row(0, 1_000_000))
     gaps = [_gap("compacted", 100, 900_010, 90_000), _gap("missing", 5, 9, 4)]
     found = offsets_by_state(ledger.of(log), gaps, None)
-    assert found[OffsetState.COMPACTED] == Offsets(90_000, ((100, 900_010),))
-    assert found[OffsetState.MISSING] == Offsets(4, ((5, 9),))
-    assert found[OffsetState.INGESTED].count == 909_996
+    assert found[OffsetState.COMPACTED] == GapRanges(1, 90_000, ((100, 900_010),))
+    assert found[OffsetState.MISSING] == GapRanges(1, 4, ((5, 9),))
+    assert found[OffsetState.INGESTED].offsets == 909_996
 
 
 def test_joining_keeps_first_and_last_offset() -> None:
@@ -34,9 +35,9 @@ def test_range_inside_of_another_ends_nothing() -> None:
 
 def test_many_strips_share_a_budget_and_keep_their_counts() -> None:
     ranges = tuple((start, start + 1) for start in range(0, 2 * MOST_RANGES, 2))
-    strip = {OffsetState.MISSING: Offsets(MOST_RANGES, ranges)}
-    quiet = {OffsetState.INGESTED: Offsets(9, ((0, 9),))}
+    strip = {OffsetState.MISSING: GapRanges.of(ranges)}
+    quiet = {OffsetState.INGESTED: GapRanges(1, 9, ((0, 9),))}
     found = within_budget([strip] * 10 + [quiet], 200)
     assert sum(len(o.ranges) for each in found for o in each.values()) <= 200
-    assert {each[OffsetState.MISSING].count for each in found[:-1]} == {MOST_RANGES}
+    assert {each[OffsetState.MISSING].offsets for each in found[:-1]} == {MOST_RANGES}
     assert found[-1] == quiet

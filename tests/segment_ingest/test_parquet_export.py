@@ -64,12 +64,9 @@ def _converted(
     storage: Storage | None = None,
 ) -> IngestSummary:
     with LocalEngine(1) as engine:
+        scan = local_scan(Settings(), engine, dry_run=dry_run, after=after)
         return convert(
-            [str(_SAMPLES)],
-            str(folder),
-            replace(local_scan(Settings(), engine), storage=storage or LocalStorage()),
-            dry_run=dry_run,
-            after=after,
+            [str(_SAMPLES)], str(folder), replace(scan, storage=storage or LocalStorage())
         )
 
 

@@ -51,10 +51,10 @@ def erased(
             local_scan(
                 Settings.from_mappings([("test", {**settings, "select": select})]),
                 own if engine is None else engine,
+                dry_run=dry_run,
+                after=after,
             ),
             choice=choice,
-            dry_run=dry_run,
-            after=after,
         )
 
 

@@ -139,5 +139,7 @@ def ingested_in_waves(
     reporter = RunReporter(io.StringIO())
     storages = Storages(HadoopProperties(properties))
     with LocalEngine(1) as engine:
-        scan = ScanContext(storage=storages, settings=settings, engine=engine, reporter=reporter)
-        return ingest([source], lake, scan, after=after)
+        scan = ScanContext(
+            storage=storages, settings=settings, engine=engine, reporter=reporter, after=after
+        )
+        return ingest([source], lake, scan)

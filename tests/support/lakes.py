@@ -60,13 +60,21 @@ class Sections(TypedDict, total=False):
     tiered: Mapping[str, object]
 
 
-def local_scan(settings: Settings, engine: Engine) -> ScanContext:
+def local_scan(
+    settings: Settings,
+    engine: Engine,
+    *,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+) -> ScanContext:
     """Return the context of a run on local disks that shows no progress."""
     return ScanContext(
         storage=LocalStorage(),
         settings=settings,
         engine=engine,
         reporter=RunReporter(io.StringIO()),
+        is_dry_run=dry_run,
+        after=after,
     )
 
 
@@ -96,13 +104,8 @@ def ingested(
         _begin(lake)
     with LocalEngine(1) as own:
         chosen = own if engine is None else engine
-        return ingest(
-            [str(path) for path in paths],
-            str(lake),
-            local_scan(settings, chosen),
-            dry_run=dry_run,
-            after=after,
-        )
+        scan = local_scan(settings, chosen, dry_run=dry_run, after=after)
+        return ingest([str(path) for path in paths], str(lake), scan)
 
 
 def ingested_from(
@@ -145,13 +148,8 @@ def replayed(
     settings = Settings.from_mappings([("test", sections)])
     paths = [str(source) for source in sources]
     with LocalEngine(1) as engine:
-        return replay(
-            str(lake),
-            paths,
-            local_scan(settings, engine),
-            dry_run=dry_run,
-            after=after,
-        )
+        scan = local_scan(settings, engine, dry_run=dry_run, after=after)
+        return replay(str(lake), paths, scan)
 
 
 def retaken(
@@ -166,14 +164,9 @@ def retaken(
     """Ingest again what the lake has lost by elections."""
     settings = Settings.from_mappings([("test", sections)])
     with LocalEngine(1) as own:
-        return retake(
-            [str(source) for source in sources],
-            str(lake),
-            local_scan(settings, own if engine is None else engine),
-            selection=selection,
-            dry_run=dry_run,
-            after=after,
-        )
+        chosen = own if engine is None else engine
+        scan = local_scan(settings, chosen, dry_run=dry_run, after=after)
+        return retake([str(source) for source in sources], str(lake), scan, selection=selection)
 
 
 def maintained(
@@ -182,14 +175,16 @@ def maintained(
     *,
     processes: int = 1,
     engine: Engine | None = None,
+    dry_run: bool = False,
     after: Callable[[str], None] = lambda step: None,
     **sections: Any,
 ) -> MaintainSummary:
     """Maintain a lake, with sections of settings."""
     settings = Settings.from_mappings([("test", sections)])
     with LocalEngine(processes) as own:
-        scan = local_scan(settings, own if engine is None else engine)
-        return maintain(str(lake), scan, choice=choice, after=after)
+        chosen = own if engine is None else engine
+        scan = local_scan(settings, chosen, dry_run=dry_run, after=after)
+        return maintain(str(lake), scan, choice=choice)
 
 
 def ingested_in_pieces(
@@ -209,7 +204,8 @@ def ingested_in_pieces(
     object.__setattr__(settings.write, "wave_bytes", wave_bytes)
     with LocalEngine(1) as own:
         chosen = own if engine is None else engine
-        return ingest([str(source)], str(lake), local_scan(settings, chosen), after=after)
+        scan = local_scan(settings, chosen, after=after)
+        return ingest([str(source)], str(lake), scan)
 
 
 def content(lake: Path, table: str) -> list[str]:

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from deltalake import DeltaTable
 
-from seglake.pipelines.lake_latest.latest import LatestChoice, latest
+from seglake.pipelines.lake_latest.latest import LatestContext, latest
 from seglake.pipelines.lake_latest.latest_summary import LatestSummary
 from seglake.progress.run_reporter import RunReporter
 from seglake.settings.settings import Settings
@@ -33,15 +33,16 @@ def updated(
         RunReporter(io.StringIO(), verbosity=-1) as reporter,
         TemporaryDirectory() as spill_folder,
     ):
-        return latest(
-            str(lake),
-            LocalStorage(),
-            reporter,
-            settings,
-            choice=LatestChoice(rebuild=rebuild, dry_run=dry_run),
+        context = LatestContext(
+            storage=LocalStorage(),
+            settings=settings,
+            reporter=reporter,
             spill_folder=spill_folder,
+            rebuild=rebuild,
+            is_dry_run=dry_run,
             after=after,
         )
+        return latest(str(lake), context)
 
 
 def state(lake: Path, topic: str) -> list[Row]:

@@ -27,8 +27,9 @@ def _print(engine: str) -> int:
 
 
 def _audit(call: Call) -> Done:
-    from seglake.commands import run_audit
+    from seglake.commands import EngineOptions, run_audit
 
-    arguments, settings, options, view = call
+    arguments, settings, view = call
+    options = call.options(EngineOptions)
     found = run_audit(arguments.lake, arguments.source, settings, options, view)
     return Done(found, found.to_text(is_quiet=arguments.quiet > 0))

@@ -5,11 +5,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from seglake.cli.arguments import parser_of, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.arguments import parser_of
+from seglake.cli.command_run import run_command
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.record_print.line_format import LineFormat
 from seglake.printable import on_one_line
@@ -27,8 +26,7 @@ _MOST_DECODED_BYTES = 4 << 20  # small enough that the first lines appear early
 
 def main(argv: Sequence[str]) -> int:
     """Run `seglake cat`; exit with 3 on damage, with 0 if stdout is closed early."""
-    arguments = parser_of("cat").parse_args(argv)
-    return run_job(partial(_cat, arguments), verbose=arguments.verbose > 0, writes=False)
+    return run_command("cat", _cat, argv)
 
 
 class _NotePrinter:
@@ -50,8 +48,7 @@ class _NotePrinter:
             print(f"seglake: {on_one_line(text)}", file=sys.stderr)
 
 
-def _cat(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
+def _cat(arguments: argparse.Namespace, settings: Settings) -> int:
     line_format = LineFormat(arguments.line_format)
     given = {
         name: value

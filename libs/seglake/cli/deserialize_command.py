@@ -13,13 +13,6 @@ def main(argv: Sequence[str]) -> int:
 def _deserialize(call: Call) -> Done:
     from seglake.commands import DeserializeOptions, run_deserialize
 
-    arguments, settings, options, view = call
-    more = DeserializeOptions(
-        **options,
-        registry=arguments.registry,
-        schemas=arguments.schemas,
-        retry_rejects=arguments.retry_rejects,
-        rebuild=arguments.rebuild,
-    )
-    found = run_deserialize(arguments.lake, settings, more, view)
+    options = call.options(DeserializeOptions)
+    found = run_deserialize(call.arguments.lake, call.settings, options, call.view)
     return Done(found, found.to_text())

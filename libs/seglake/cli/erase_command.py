@@ -13,15 +13,8 @@ def main(argv: Sequence[str]) -> int:
 def _erase(call: Call) -> Done:
     from seglake.erase_commands import EraseOptions, run_erase
 
-    arguments, settings, options, view = call
-    more = EraseOptions(
-        **options,
-        key=arguments.key if arguments.key_hex is None else arguments.key_hex,
-        where=arguments.where,
-        lift=arguments.lift,
-        reason=arguments.reason or "",
-        drop_undecodable=arguments.drop_undecodable,
-        purge=arguments.purge,
-    )
-    summary = run_erase(arguments.lake, settings, more, view)
+    arguments, settings, view = call
+    if arguments.key_hex is not None:
+        arguments.key = arguments.key_hex
+    summary = run_erase(arguments.lake, settings, call.options(EraseOptions), view)
     return Done(summary, summary.to_text())

@@ -11,8 +11,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _ingest(call: Call) -> Done:
-    from seglake.commands import run_ingest
+    from seglake.commands import RunOptions, run_ingest
 
-    arguments, settings, options, view = call
+    arguments, settings, view = call
+    options = call.options(RunOptions)
     summary = run_ingest(arguments.source, arguments.lake, settings, options, view)
     return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0))

@@ -3,20 +3,17 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli.arguments import parser_of, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.command_run import run_command
+from seglake.settings.settings import Settings
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `seglake inspect`; without --check it exits with 0 even if there is damage."""
-    arguments = parser_of("inspect").parse_args(argv)
-    return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0, writes=False)
+    return run_command("inspect", _inspect, argv)
 
 
-def _inspect(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
+def _inspect(arguments: argparse.Namespace, settings: Settings) -> int:
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.environment.storages import open_storages
     from seglake.pipelines.segment_inspect.run import inspect

@@ -3,36 +3,20 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli.arguments import parser_of, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.command_run import options_of, run_command
+from seglake.settings.settings import Settings
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `seglake latest`; exit with 3 if a topic was left out."""
-    arguments = parser_of("latest").parse_args(argv)
-    return run_job(
-        partial(_latest, arguments),
-        verbose=arguments.verbose > 0,
-        writes=not arguments.dry_run,
-    )
+    return run_command("latest", _latest, argv, writes=True)
 
 
-def _latest(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
+def _latest(arguments: argparse.Namespace, settings: Settings) -> int:
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.latest_commands import LatestOptions, run_latest
 
-    options = LatestOptions(
-        verbosity=arguments.verbose - arguments.quiet,
-        run_id=arguments.run_id,
-        rebuild=arguments.rebuild,
-        dry_run=arguments.dry_run,
-    )
-    done = run_latest(arguments.lake, settings, options)
-    if arguments.json:
-        sys.stdout.write(f"{done.to_json()}\n")
-    else:
-        sys.stdout.write(f"{done.to_text()}\n")
+    done = run_latest(arguments.lake, settings, options_of(LatestOptions, arguments))
+    sys.stdout.write(f"{done.to_json() if arguments.json else done.to_text()}\n")
     return done.exit_code

@@ -13,7 +13,7 @@ def main(argv: Sequence[str]) -> int:
 def _maintain(call: Call) -> Done:
     from seglake.commands import MaintainOptions, run_maintain
 
-    arguments, settings, options, view = call
-    more = MaintainOptions(**options, tables=arguments.tables, upgrade=arguments.upgrade)
-    summary = run_maintain(arguments.lake, settings, more, view)
+    summary = run_maintain(
+        call.arguments.lake, call.settings, call.options(MaintainOptions), call.view
+    )
     return Done(summary, summary.to_text())

@@ -10,10 +10,11 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from seglake.cli import report_option
-from seglake.cli.arguments import parser_of, settings_of
+from seglake.cli.arguments import settings_of
+from seglake.cli.command_run import options_of, parsed
 from seglake.cli.outcome import run_job
 from seglake.cli.streams import write_out
 from seglake.environment.output_places import may_be_written
@@ -21,10 +22,12 @@ from seglake.errors import WrongCallError
 from seglake.printable import on_one_line
 
 if TYPE_CHECKING:
-    from seglake.commands import RunOptions
     from seglake.progress.progress_views import EventLog, View
     from seglake.run_records.run_record import RunRecorder, RunStart
     from seglake.settings.settings import Settings
+
+
+Options = TypeVar("Options")
 
 
 class Summary(report_option.Reported, Protocol):
@@ -35,12 +38,15 @@ class Summary(report_option.Reported, Protocol):
 
 
 class Call(NamedTuple):
-    """Arguments for every recorded command's function, besides the command's own options."""
+    """Arguments for every recorded command's function."""
 
     arguments: argparse.Namespace
     settings: "Settings"
-    options: "RunOptions"
     view: "View | None"
+
+    def options(self, kind: type[Options]) -> Options:
+        """Return the arguments that are options of the command's function."""
+        return options_of(kind, self.arguments)
 
 
 class Done(NamedTuple):
@@ -66,7 +72,7 @@ class Command(NamedTuple):
 
 def run_recorded(command: Command, argv: Sequence[str]) -> int:
     """Run one of the recorded commands, and return its exit code (see CONTRIBUTING.md)."""
-    arguments = parser_of(command.name).parse_args(argv)
+    arguments = parsed(command.name, argv)
     arguments.run_id = arguments.run_id or uuid.uuid4().hex
     log = _event_log(command, arguments) if arguments.log_format == "json" else None
     return run_job(
@@ -81,7 +87,6 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
     # Imported here, so that --help is answered at once.
     from seglake.run_records.run_record import recorded
 
-    verbosity = arguments.verbose - arguments.quiet
     recorders = [] if log is None else [_event_record(log, arguments)]
     start = _start(command, arguments)
     with recorded(recorders, start) as hand_over:
@@ -91,16 +96,10 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
         settings = settings_of(arguments)
         report_option.check(arguments, settings)
         # Imported here, so that wrong calls are answered at once.
-        from seglake.commands import NotALakeError, RunOptions
+        from seglake.commands import NotALakeError
 
-        options = RunOptions(
-            engine=arguments.engine,
-            verbosity=verbosity,
-            run_id=arguments.run_id,
-            dry_run=arguments.dry_run,
-        )
-        view = None if log is None else _event_view(log, verbosity)
-        summary, text = command.run(Call(arguments, settings, options, view))
+        view = None if log is None else _event_view(log, arguments.verbosity)
+        summary, text = command.run(Call(arguments, settings, view))
         in_json = summary.to_json() if arguments.json or recorders else ""
         hand_over(summary.exit_code, json.loads(in_json or "{}"))
         write_out(f"{in_json if arguments.json else text}\n")

@@ -3,22 +3,19 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli.arguments import parser_of, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.command_run import run_command
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_query.registration import CatalogDialect
+from seglake.settings.settings import Settings
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `seglake register`, and return its exit code (see CONTRIBUTING.md)."""
-    arguments = parser_of("register").parse_args(argv)
-    return run_job(partial(_register, arguments), verbose=arguments.verbose > 0, writes=False)
+    return run_command("register", _register, argv)
 
 
-def _register(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
+def _register(arguments: argparse.Namespace, settings: Settings) -> int:
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.catalog_commands import run_register, run_register_iceberg, statements_of
 
@@ -29,8 +26,7 @@ def _register(arguments: argparse.Namespace) -> int:
         return ExitCode.DONE
     if arguments.database is None:
         raise WrongCallError("name the database with --database; only --print can do without")
-    verbosity = arguments.verbose - arguments.quiet
-    place = arguments.lake, arguments.database
+    place, verbosity = (arguments.lake, arguments.database), arguments.verbosity
     if arguments.iceberg is not None:
         done = run_register_iceberg(*place, arguments.iceberg, settings, verbosity=verbosity)
     else:

@@ -11,8 +11,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _replay(call: Call) -> Done:
-    from seglake.commands import run_replay
+    from seglake.commands import RunOptions, run_replay
 
-    arguments, settings, options, view = call
+    arguments, settings, view = call
+    options = call.options(RunOptions)
     summary = run_replay(arguments.lake, arguments.source, settings, options, view)
     return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0))

@@ -3,23 +3,21 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli.arguments import parser_of, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.command_run import run_command
 from seglake.errors import ExitCode
+from seglake.settings.settings import Settings
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `seglake report`. Findings about the lake do not change its exit code."""
-    arguments = parser_of("report").parse_args(argv)
-    return run_job(partial(_report, arguments), verbose=arguments.verbose > 0, writes=False)
+    return run_command("report", _report, argv)
 
 
-def _report(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
+def _report(arguments: argparse.Namespace, settings: Settings) -> int:
     # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.commands import check_report_place, run_report
+    from seglake.commands import run_report
+    from seglake.environment.output_places import check_report_place
 
     check_report_place(arguments.output, settings)
     found = run_report(arguments.lake, arguments.output, settings)

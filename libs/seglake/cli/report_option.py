@@ -43,7 +43,7 @@ def check(arguments: argparse.Namespace, settings: Settings) -> None:
         reason = "a conversion to Parquet has no ledger for a report"
     if reason:
         raise WrongCallError(f"{reason}: omit --report")
-    from seglake.commands import check_report_place
+    from seglake.environment.output_places import check_report_place
 
     check_report_place(arguments.report, settings)
 

@@ -13,7 +13,7 @@ def main(argv: Sequence[str]) -> int:
 def _retake(call: Call) -> Done:
     from seglake.commands import RetakeOptions, run_retake
 
-    arguments, settings, options, view = call
-    more = RetakeOptions(**options, partition=arguments.partition, all=arguments.all)
-    summary = run_retake(arguments.source, arguments.lake, settings, more, view)
+    arguments, settings, view = call
+    options = call.options(RetakeOptions)
+    summary = run_retake(arguments.source, arguments.lake, settings, options, view)
     return Done(summary, summary.to_text())

@@ -4,16 +4,15 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seglake.cli.arguments import parser_of, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.command_run import run_command
 from seglake.cli.streams import write_as_utf_8
 from seglake.environment.output_places import may_be_written
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_query.statements import require_query, split_statements
+from seglake.settings.settings import Settings
 
 if TYPE_CHECKING:
     from seglake.pipelines.lake_query.lake_queries import LakeQueries
@@ -23,12 +22,10 @@ _STDIN = "-"
 
 def main(argv: Sequence[str]) -> int:
     """Run `seglake sql`; exit with 2 if there is no lake or a statement is refused."""
-    arguments = parser_of("sql").parse_args(argv)
-    return run_job(partial(_query, arguments), verbose=arguments.verbose > 0, writes=False)
+    return run_command("sql", _query, argv)
 
 
-def _query(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
+def _query(arguments: argparse.Namespace, settings: Settings) -> int:
     text = _text(arguments)
     statements = [] if text is None else _statements(text, arguments.parquet)
     # Imported here, so that --help and wrong calls are answered at once.

@@ -4,27 +4,18 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from seglake.environment.spark_submit import is_submitted
 from seglake.environment.storages import open_storages
 from seglake.pipelines.lake_query.asked_lake import is_on_hdfs, require_lake
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
-from seglake.pipelines.lake_query.lake_names import (
-    LatestTables,
-    TypedTables,
-    latest_tables_of,
-    typed_tables_of,
-)
+from seglake.pipelines.lake_query.lake_names import latest_tables_of, typed_tables_of
 from seglake.pipelines.lake_query.lake_queries import LakeQueries, QueryEngine
 from seglake.printable import on_one_line
 from seglake.settings.settings import Settings, SparkSettings
-
-if TYPE_CHECKING:
-    from seglake.pipelines.lake_query.spark_queries import SparkQueries
 
 
 @contextmanager
@@ -54,14 +45,20 @@ def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[
         with DuckDBQueries(tables, spill_folder=spill_folder, speaks_spark=speaks_spark) as queries:
             yield LakeQueries(queries, _note, arguments.lake)
         return
-    with _session(
-        arguments,
-        settings,
-        lake=storage.hadoop_uri(tables.lake_path),
-        hadoop=storage.hadoop_properties(tables.lake_path),
-        own_tables=(typed_tables_of(tables), latest_tables_of(tables)),
-    ) as session:
-        yield LakeQueries(session, _note, arguments.lake)
+    # Imported here, so that DuckDB's answers do not wait for Spark.
+    from seglake.environment.lake_session import lake_session
+
+    place, verbosity = tables.lake_path, arguments.verbosity
+    with lake_session(settings.spark, storage, place, application="sql", verbosity=verbosity) as (
+        session,
+        reporter,
+    ):
+        from seglake.pipelines.lake_query.spark_queries import SparkQueries
+
+        reporter.close()
+        own_tables = typed_tables_of(tables), latest_tables_of(tables)
+        engine = SparkQueries(session, storage.hadoop_uri(place), *own_tables)
+        yield LakeQueries(engine, _note, arguments.lake)
 
 
 def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:
@@ -71,34 +68,6 @@ def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:
     if settings.spark.master != SparkSettings().master:
         return "the settings name a Spark master"
     return "spark-submit runs this" if is_submitted() else None
-
-
-@contextmanager
-def _session(
-    arguments: argparse.Namespace,
-    settings: Settings,
-    *,
-    lake: str,
-    hadoop: Mapping[str, str],
-    own_tables: tuple[TypedTables, LatestTables],
-) -> "Iterator[SparkQueries]":
-    from seglake.environment.spark_connect import refuse_connect
-    from seglake.environment.spark_home import provide_pyspark
-
-    refuse_connect(settings.spark)
-    provide_pyspark()
-    from seglake.environment.spark_session import delta_session
-    from seglake.pipelines.lake_query.spark_queries import SparkQueries
-    from seglake.progress.run_reporter import RunReporter
-
-    verbosity = arguments.verbose - arguments.quiet
-    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
-        reporter.step("starting Spark")
-        with delta_session(
-            settings.spark, application="sql", verbosity=verbosity, lake=lake, hadoop=hadoop
-        ) as session:
-            reporter.close()
-            yield SparkQueries(session, lake, *own_tables)
 
 
 def _spill_folder() -> str:

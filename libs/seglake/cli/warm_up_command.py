@@ -3,20 +3,18 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli.arguments import parser_of
-from seglake.cli.outcome import run_job
+from seglake.cli.command_run import run_command
 from seglake.errors import ExitCode
+from seglake.settings.settings import Settings
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `seglake warm-up`; exit with 1 if a fetch fails, with 3 if no Spark or Delta fits."""
-    arguments = parser_of("warm-up").parse_args(argv)
-    return run_job(partial(_warm_up, arguments), verbose=arguments.verbose > 0, writes=False)
+    return run_command("warm-up", _warm_up, argv)
 
 
-def _warm_up(arguments: argparse.Namespace) -> int:
+def _warm_up(arguments: argparse.Namespace, _: Settings) -> int:
     from seglake.environment.errors import NoDeltaError, SparkUnpreparedError
     from seglake.environment.warm_up import warm_up
 

@@ -4,16 +4,17 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Self, TypeVar
 
 from seglake.kafka_log.known_sources import NO_SOURCES, KnownSources
 from seglake.kafka_log.read_policy import Isolation
 from seglake.lake import delta_commit
-from seglake.lake.commit_protocol import Attempt
+from seglake.lake.commit_protocol import Attempt, no_hook
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import require_writable
 from seglake.lake.lake_opening import opened_to_commit
+from seglake.lake.snapshots import StoredFile
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.erasure_rules import rules_of
@@ -29,15 +30,27 @@ from seglake.task_engine.engine import Engine
 
 _LOG = logging.getLogger(__name__)
 
+R = TypeVar("R")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanContext:
-    """Context for reading logs: storage, settings, and workers."""
+    """Context of a call that reads logs: storage, settings, workers, and how a run is done.
+
+    Attributes:
+        run_id: label of the run.
+        is_dry_run: whether the run writes nothing.
+        after: function to call after each step of a commit, with the step's name; tests stop a run
+            in it.
+    """
 
     storage: Storage
     settings: Settings
     engine: Engine
     reporter: RunReporter
+    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    is_dry_run: bool = False
+    after: Callable[[str], None] = no_hook
 
     def decoding(
         self, source_id: str, *, lake_path: str = "", run_id: str = "", started_at_us: int = 0
@@ -78,45 +91,23 @@ class RunContext(ScanContext):
         tables: the lake's tables.
         ledger: the lake's ledger, read once.
         source_id: the cluster.
-        run_id: label of the run.
         started_at_us: time of the run's start, in microseconds since the epoch.
-        after: function to call after each step of a commit, with the step's name; tests stop a run
-            in it.
-        is_dry_run: whether the run writes nothing.
     """
 
     tables: LakeTables
     ledger: LedgerDigest
     source_id: str
-    run_id: str
     started_at_us: int
-    after: Callable[[str], None]
-    is_dry_run: bool = False
 
     @classmethod
-    def begun(
-        cls,
-        scan: ScanContext,
-        tables: LakeTables,
-        source_id: str,
-        *,
-        run_id: str | None,
-        after: Callable[[str], None],
-        is_dry_run: bool = False,
-    ) -> Self:
-        """Return the context of a run that begins now, with a new run id if `run_id` is None."""
+    def begun(cls, scan: ScanContext, tables: LakeTables, source_id: str) -> Self:
+        """Return the context of a run that begins now."""
         return cls(
-            storage=scan.storage,
-            settings=scan.settings,
-            engine=scan.engine,
-            reporter=scan.reporter,
+            **{each.name: getattr(scan, each.name) for each in fields(ScanContext)},
             tables=tables,
             ledger=LedgerDigest(tables),
             source_id=source_id,
-            run_id=run_id or uuid.uuid4().hex,
             started_at_us=time.time_ns() // 1000,
-            after=after,
-            is_dry_run=is_dry_run,
         )
 
     @property
@@ -145,6 +136,20 @@ class RunContext(ScanContext):
             started_at_us=self.started_at_us,
         )
         return replace(settings, rules=rules_of(self.tables))
+
+    def of_files(
+        self, function: Callable[[StoredFile], R], files: Sequence[StoredFile], text: str
+    ) -> dict[str, R]:
+        """Run a function over data files of the lake, in tasks; return the results by path.
+
+        Args:
+            function: runs in a worker, with one file as its argument.
+            files: the files.
+            text: the step's name.
+        """
+        sizes = [file.size_bytes for file in files]
+        found = self.reporter.run_tasks(self.engine, function, files, sizes=sizes, text=text)
+        return {file.path: each for file, each in zip(files, found, strict=True)}
 
     def attempt(self, attempt_id: str) -> Attempt:
         """Return an attempt of this run to commit, which begins now."""
@@ -268,10 +273,10 @@ def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
             )
 
 
-def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
+def opened_lake(lake: str, scan: ScanContext) -> LakeTables:
     """Open an existing lake for a run that commits to it; see `opened_to_commit`."""
-    single_writer = scan.settings.write.single_writer
-    return opened_to_commit(lake, scan.storage, is_single_writer=single_writer, dry_run=dry_run)
+    single_writer, is_dry = scan.settings.write.single_writer, scan.is_dry_run
+    return opened_to_commit(lake, scan.storage, is_single_writer=single_writer, dry_run=is_dry)
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], SourceLedger]:

@@ -107,7 +107,7 @@ class _Watched(Generic[T, R]):
     def __init__(self, function: Callable[[T], R], path: str) -> None:
         """Store the tasks' function and the path of the progress file."""
         self.function = function
-        self.__name__ = getattr(function, "__name__", "tasks")
+        self.__name__ = getattr(getattr(function, "func", function), "__name__", "tasks")
         self._path = path
 
     def __call__(self, numbered: NumberedTask[T]) -> R:

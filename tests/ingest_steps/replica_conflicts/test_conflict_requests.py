@@ -76,9 +76,7 @@ def _of_lake(
     with LocalEngine(1) as engine:
         tables = LakeTables(str(lake), LocalStorage())
         scan = local_scan(Settings(), engine)
-        context = RunContext.begun(
-            scan, tables, DEFAULT_CLUSTER_ID, run_id="run", after=lambda step: None
-        )
+        context = RunContext.begun(scan, tables, DEFAULT_CLUSTER_ID)
         return list(lake_requests(partition, context))
 
 

@@ -11,7 +11,7 @@ Each step can be repeated, so the same call completes a run that died.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -19,7 +19,6 @@ from typing import NamedTuple
 from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
-from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.table_creation import create_missing, upgrade_notes
@@ -91,15 +90,7 @@ class EraseChoice:
         )
 
 
-def erase(
-    lake: str,
-    scan: ScanContext,
-    *,
-    choice: EraseChoice,
-    run_id: str | None = None,
-    dry_run: bool = False,
-    after: Callable[[str], None] = no_hook,
-) -> EraseSummary:
+def erase(lake: str, scan: ScanContext, *, choice: EraseChoice) -> EraseSummary:
     """Erase the chosen records of the selected topics, now and in later runs.
 
     It may run beside ingests, readers, and other erasures.
@@ -107,11 +98,8 @@ def erase(
     Args:
         lake: the lake's path or URI.
         scan: context with the lake's storage, and with settings that select the topics; the caller
-            closes its engine.
+            closes its engine. A dry run only counts, and writes nothing.
         choice: the records.
-        run_id: label of the run, stored with the rules; None for a new one.
-        dry_run: whether only to count, and write nothing.
-        after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
         WrongCallError: the lake, the topics or the condition is wrong. Nothing has been changed.
@@ -119,11 +107,11 @@ def erase(
     """
     started = time.monotonic()
     condition = None if choice.where is None else Condition.of(choice.where)
-    tables = opened_lake(lake, scan, dry_run=dry_run)
-    run = RunContext.begun(scan, tables, "", run_id=run_id, after=after, is_dry_run=dry_run)
+    tables = opened_lake(lake, scan)
+    run = RunContext.begun(scan, tables, "")
     selected = erasable_topics(tables.topics(), scan.settings.select)
     count = len(selected.topics)
-    summary = EraseSummary(run.run_id, tables.lake_path, dry_run, topic_count=count)
+    summary = EraseSummary(run.run_id, tables.lake_path, run.is_dry_run, topic_count=count)
     summary.findings.add_reasons(FindingKind.LEFT_OUT, selected.left_out)
     summary.findings.add_texts(FindingKind.NOTE, selected.notes)
     if choice.lift is not None:

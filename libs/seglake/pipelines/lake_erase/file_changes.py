@@ -14,11 +14,11 @@ from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_changes import allow_removals
 from seglake.lake.table_view import TableView
 from seglake.lake.tables import Table
-from seglake.pipelines.lake_erase.rewritten_files import FoundRows, rewritten
+from seglake.pipelines.lake_erase.rewritten_files import Positions, rewritten
 
 _PAUSES_S = (0.0, *(0.05,) * 20)
 
-Search = Callable[[Iterable[StoredFile]], Mapping[str, FoundRows]]
+Search = Callable[[Iterable[StoredFile]], Mapping[str, Positions]]
 
 
 class ChangedTable(NamedTuple):
@@ -75,7 +75,7 @@ def change_rows(
     return done
 
 
-def _searched(view: TableView, search: Search) -> list[tuple[StoredFile, FoundRows]]:
+def _searched(view: TableView, search: Search) -> list[tuple[StoredFile, Positions]]:
     found = search(view.files)
     return [(file, found[file.path]) for file in view.files if file.path in found]
 
@@ -83,7 +83,7 @@ def _searched(view: TableView, search: Search) -> list[tuple[StoredFile, FoundRo
 def _commit(
     context: RunContext,
     view: TableView,
-    found: list[tuple[StoredFile, FoundRows]],
+    found: list[tuple[StoredFile, Positions]],
     fences: Iterable[str],
     *,
     keeps_rows: bool,

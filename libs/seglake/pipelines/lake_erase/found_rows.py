@@ -5,7 +5,6 @@ are read only from row groups with a match.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from seglake.lake.parquet_rows import plain_texts, read_rows
+from seglake.lake.parquet_rows import is_one_of, plain_texts, read_rows
+from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import RECORDS, Table
 from seglake.log_tables.erasure_rules import Place, hash_of_record
-from seglake.pipelines.lake_erase.condition import Condition, ConditionFailedError
+from seglake.pipelines.lake_erase.condition import Condition
 from seglake.storage.storage import Storage
 
 _PLACES = ("source_id", "topic_id", "partition", "offset", "batch_base_offset", "generation")
@@ -56,21 +56,6 @@ class Requested(NamedTuple):
         return mask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindTask:
-    """A data file of `records` or of a table with its columns.
-
-    Attributes:
-        topic: topic of the file; empty if its rows name their topics.
-    """
-
-    storage: Storage
-    table: Table
-    topic: str
-    path: str
-    requested: Requested
-
-
 class FoundRows(NamedTuple):
     """Rows of a data file to erase, with one element for each row.
 
@@ -79,11 +64,13 @@ class FoundRows(NamedTuple):
         places: `source_id`, `topic_id`, `topic`, `partition`, `offset` and `generation`, and
             `key_bytes`, `value_bytes` and `hash` of each record. The hash is null for a request by
             key.
+        undecodable: number of damaged batches that could not be searched, by partition.
         failure: why the condition could not be evaluated; empty if it was.
     """
 
     rows: NDArray[np.int64]
     places: pa.Table
+    undecodable: Mapping[str, int] = {}
     failure: str = ""
 
 
@@ -97,61 +84,44 @@ PLACE_SCHEMA = pa.schema(
 )
 
 
-def find(task: FindTask) -> FoundRows:
-    """Return the rows of a file that are to be erased, or why the condition fails on a record.
+def find_rows(storage: Storage, table: Table, requested: Requested, file: StoredFile) -> FoundRows:
+    """Return the rows of a file that are to be erased.
+
+    Args:
+        storage: the storage of the file.
+        table: `records`, or a table with its columns.
+        requested: the records to erase.
+        file: the file; its rows name their topics if it has none.
 
     Raises:
         StorageError: the file cannot be read.
+        ConditionFailedError: the condition fails on a record.
     """
-    try:
-        return _found(task)
-    except ConditionFailedError as error:  # as a value, since Spark would make a text of it
-        return FoundRows(np.zeros(0, np.int64), PLACE_SCHEMA.empty_table(), str(error))
-
-
-def _found(task: FindTask) -> FoundRows:
-    """Return the rows of a file that are to be erased."""
-    found: list[NDArray[np.int64]] = []
-    places: list[pa.Table] = []
+    found = [np.zeros(0, np.int64)]
+    places = [PLACE_SCHEMA.empty_table()]
     first = 0
-    of_file = [name for name in task.requested.columns if name in task.table.file_schema.names]
-    columns = list(dict.fromkeys([*of_file, "offset", *(() if task.topic else ("topic",))]))
-    for index, rows in enumerate(read_rows(task.storage, task.path, columns)):
-        mask = task.requested.matches(_with_topic(rows, task.topic))
-        if not task.topic:
-            mask &= _is_one_of(rows, task.requested.salts)
+    of_rows = () if file.topic else ("topic",)
+    of_file = [name for name in requested.columns if name in table.file_schema.names]
+    columns = list(dict.fromkeys([*of_file, "offset", *of_rows]))
+    for index, rows in enumerate(read_rows(storage, file.path, columns)):
+        mask = requested.matches(_with_topic(rows, file.topic))
+        if not file.topic:
+            mask &= is_one_of(rows, "topic", requested.salts)
         if mask.any():
             found.append(np.flatnonzero(mask) + first)
-            places.append(_places(task, index, mask))
+            all_columns = [*_PLACES, *_PAYLOADS, *of_rows]
+            (whole,) = read_rows(storage, file.path, all_columns, group=index)
+            chosen = _with_topic(whole.filter(pa.array(mask)), file.topic)
+            places.append(places_of(chosen, requested))
         first += rows.num_rows
-    nothing = np.zeros(0, np.int64)
-    return FoundRows(
-        np.concatenate([nothing, *found]),
-        pa.concat_tables([PLACE_SCHEMA.empty_table(), *places]),
-    )
+    return FoundRows(np.concatenate(found), pa.concat_tables(places))
 
 
-def _with_topic(rows: pa.Table, topic: str) -> pa.Table:
+def _with_topic(rows: pa.Table, topic: str | None) -> pa.Table:
     """Return rows with the column `topic`, which files of partitioned tables lack."""
     if not topic:
         return rows
     return rows.append_column("topic", pa.array([topic] * rows.num_rows, pa.string()))
-
-
-def _is_one_of(rows: pa.Table, topics: Mapping[str, bytes]) -> Mask:
-    """Return which rows belong to one of the topics."""
-    texts = rows.column("topic").cast(pa.string())
-    # Any: pyarrow's stubs do not know the type.
-    found: Any = pc.is_in(texts, value_set=pa.array([*topics], pa.string()))
-    mask: Mask = found.to_numpy()
-    return mask
-
-
-def _places(task: FindTask, group: int, mask: Mask) -> pa.Table:
-    """Return positions, sizes and hashes of the chosen rows of a row group."""
-    columns = [*_PLACES, *_PAYLOADS, *(() if task.topic else ("topic",))]
-    (whole,) = read_rows(task.storage, task.path, columns, group=group)
-    return places_of(_with_topic(whole.filter(pa.array(mask)), task.topic), task.requested)
 
 
 def places_of(found: pa.Table, requested: Requested) -> pa.Table:

@@ -4,6 +4,7 @@ Such keys may have a schema registry's frame, or be text in quotes: then the req
 has to give their whole bytes.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -26,41 +27,28 @@ class LongerKeys(NamedTuple):
     framed: int = 0
 
 
-class LongerKeysTask(NamedTuple):
-    """A data file of `records`."""
-
-    storage: Storage
-    path: str
-    key: bytes
-
-
 def longer_keys(run: RunContext, files: list[StoredFile], key: bytes) -> LongerKeys:
     """Count the records in files of `records` whose key contains a key."""
     if len(key) < _LEAST_KEY_BYTES:
         return LongerKeys()
-    found = run.reporter.run_tasks(
-        run.engine,
-        count_longer,
-        [LongerKeysTask(run.storage, file.path, key) for file in files],
-        sizes=[file.size_bytes for file in files],
-        text="searching longer keys",
-    )
+    count = partial(count_longer, run.storage, key)
+    found = run.of_files(count, files, "searching longer keys").values()
     return LongerKeys(sum(each.records for each in found), sum(each.framed for each in found))
 
 
-def count_longer(task: LongerKeysTask) -> LongerKeys:
-    """Count the records in a file whose key contains the requested key.
+def count_longer(storage: Storage, key: bytes, file: StoredFile) -> LongerKeys:
+    """Count the records in a file of `records` whose key contains the requested key.
 
     Raises:
         StorageError: the file cannot be read.
     """
     records = framed = 0
-    for rows in read_rows(task.storage, task.path, ["key"]):
+    for rows in read_rows(storage, file.path, ["key"]):
         # Any: pyarrow's stubs do not know the column's type.
         keys: Any = rows.column("key").cast(pa.binary())
-        pattern: Any = task.key  # pyarrow takes bytes, too
+        pattern: Any = key  # pyarrow takes bytes, too
         longer = keys.filter(pc.match_substring(keys, pattern))
-        found = [key for key in longer.to_pylist() if len(key) > len(task.key)]
+        found = [each for each in longer.to_pylist() if len(each) > len(key)]
         records += len(found)
-        framed += sum(key[0] == 0 and task.key in key[_FRAME_BYTES:] for key in found)
+        framed += sum(each[0] == 0 and key in each[_FRAME_BYTES:] for each in found)
     return LongerKeys(records, framed)

@@ -6,7 +6,7 @@ records that `records` lacks.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,15 +22,10 @@ from seglake.lake.tables import LOG_TABLES, QUARANTINE, SALVAGED_RECORDS, Table
 from seglake.lake.typed_tables import typed_tables
 from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.pipelines.lake_erase.file_changes import ChangedTable, change_rows
-from seglake.pipelines.lake_erase.found_rows import PLACE_SCHEMA, Requested
-from seglake.pipelines.lake_erase.placed_rows import (
-    PlaceTask,
-    RecordPlaces,
-    find_placed,
-)
-from seglake.pipelines.lake_erase.quarantined_bytes import FoundBytes, QuarantineTask, find_bytes
-from seglake.pipelines.lake_erase.rewritten_files import FoundRows
-from seglake.pipelines.lake_erase.row_search import RowSearch, require_found
+from seglake.pipelines.lake_erase.found_rows import PLACE_SCHEMA, FoundRows, Requested
+from seglake.pipelines.lake_erase.placed_rows import RecordPlaces, find_placed
+from seglake.pipelines.lake_erase.rewritten_files import Positions
+from seglake.pipelines.lake_erase.row_search import RowSearch
 
 
 @dataclass(slots=True)
@@ -44,7 +39,7 @@ class OtherTables:
 
     search: RowSearch
     changed: dict[str, ChangedTable] = field(default_factory=dict)
-    _bytes: dict[str, FoundBytes] = field(default_factory=dict)
+    _damaged: dict[str, FoundRows] = field(default_factory=dict)
 
     @property
     def run(self) -> RunContext:
@@ -60,7 +55,7 @@ class OtherTables:
     def undecodable(self) -> dict[str, int]:
         """Return the number of damaged batches that could not be searched, by partition."""
         total: Counter[str] = Counter()
-        for found in self._bytes.values():
+        for found in self._damaged.values():
             total.update(found.undecodable)
         return dict(sorted(total.items()))
 
@@ -68,10 +63,7 @@ class OtherTables:
         """Return the places of the requested records in the tables that are searched themselves."""
         tables = self.run.tables
         parts = [PLACE_SCHEMA.empty_table()]
-        if tables.has(QUARANTINE):
-            self._search_bytes(view_of(tables, QUARANTINE).files)
-            parts += [found.places for found in self._bytes.values()]
-        for table in self._with_records():
+        for table in (*filter(tables.has, [QUARANTINE]), *self._with_records()):
             found = self.search.of(table, view_of(tables, table).files)
             parts += [rows.places for rows in found.values()]
         return pa.concat_tables(parts)
@@ -87,7 +79,8 @@ class OtherTables:
     def erase_searched(self) -> None:
         """Erase the bytes of damaged batches, salvaged records, and rows of latest state."""
         if self.run.tables.has(QUARANTINE):
-            self._note(change_rows(self.run, QUARANTINE, self._search_bytes, keeps_rows=True))
+            search = partial(self._search_rows, QUARANTINE)
+            self._note(change_rows(self.run, QUARANTINE, search, keeps_rows=True))
         for table in self._with_records():
             fences = [SALVAGE_APP if table == SALVAGED_RECORDS else FENCE_APP]
             search = partial(self._search_rows, table)
@@ -124,41 +117,14 @@ class OtherTables:
         columns: PlaceColumns,
         records: RecordPlaces,
         files: Iterable[StoredFile],
-    ) -> dict[str, FoundRows]:
+    ) -> dict[str, Positions]:
         of_topic = [file for file in files if file.topic in (topic, None)]
         due = [file for file in of_topic if records.may_be_in(file, columns)]
-        tasks = [
-            PlaceTask(storage=self.run.storage, path=f.path, columns=columns, places=records)
-            for f in due
-        ]
-        sizes = [file.size_bytes for file in due]
-        found = self.run.reporter.run_tasks(
-            self.run.engine, find_placed, tasks, sizes=sizes, text="searching other tables"
-        )
-        return {file.path: rows for file, rows in zip(due, found, strict=True)}
+        find = partial(find_placed, self.run.storage, columns, records)
+        return self.run.of_files(find, due, "searching other tables")
 
-    def _search_bytes(self, files: Iterable[StoredFile]) -> Mapping[str, FoundRows]:
-        there = [*files]
-        due = [file for file in there if file.path not in self._bytes]
-        most_bytes = self.run.settings.limits.max_decompressed_batch_bytes
-        tasks = [
-            QuarantineTask(
-                storage=self.run.storage,
-                path=f.path,
-                requested=self.requested,
-                most_bytes=most_bytes,
-            )
-            for f in due
-        ]
-        sizes = [file.size_bytes for file in due]
-        found = self.run.reporter.run_tasks(
-            self.run.engine, find_bytes, tasks, sizes=sizes, text="searching damaged batches"
-        )
-        require_found(found)
-        paths = {file.path for file in there}
-        self._bytes = {path: each for path, each in self._bytes.items() if path in paths}
-        self._bytes |= {file.path: each for file, each in zip(due, found, strict=True)}
-        return {path: each.rows for path, each in self._bytes.items()}
-
-    def _search_rows(self, table: Table, files: Iterable[StoredFile]) -> dict[str, FoundRows]:
-        return {path: found.rows for path, found in self.search.of(table, files).items()}
+    def _search_rows(self, table: Table, files: Iterable[StoredFile]) -> dict[str, Positions]:
+        found = self.search.of(table, files)
+        if table == QUARANTINE:
+            self._damaged = found
+        return {path: each.rows for path, each in found.items()}

@@ -1,7 +1,5 @@
 """Finds rows of other tables that come from given records, by the records' positions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +13,11 @@ from seglake.lake.parquet_rows import (
     distinct_rows,
     numbers,
     plain_texts,
-    read_rows,
 )
 from seglake.lake.place_columns import PlaceColumns, place_columns
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import RECORDS
+from seglake.pipelines.lake_erase.rewritten_files import Positions, positions_in
 from seglake.storage.storage import Storage
 
 _NUMBERS = 3  # columns: partition, generation, offset
@@ -72,34 +70,25 @@ class RecordPlaces(NamedTuple):
         return chosen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceTask:
-    """Data file to search for rows that come from given records."""
-
-    storage: Storage
-    path: str
-    columns: PlaceColumns
-    places: RecordPlaces
-
-
-def find_placed(task: PlaceTask) -> NDArray[np.int64]:
-    """Return the rising positions of the rows that come from the records.
+def find_placed(
+    storage: Storage, columns: PlaceColumns, records: RecordPlaces, file: StoredFile
+) -> Positions:
+    """Return the rising positions of a file's rows that come from the records.
 
     Raises:
         StorageError: the file cannot be read.
     """
-    has_snapshots = _SNAPSHOT in columns_of(task.storage, task.path).names
-    columns: Sequence[str] = [*task.columns.names(), *([_SNAPSHOT] if has_snapshots else [])]
-    found = [np.zeros(0, np.int64)]
-    first = 0
-    for rows in read_rows(task.storage, task.path, columns):
-        mask = task.places.mask(rows, task.columns)
+    has_snapshots = _SNAPSHOT in columns_of(storage, file.path).names
+
+    def mask_of(rows: pa.Table) -> NDArray[np.bool_]:
+        mask = records.mask(rows, columns)
         if has_snapshots:
             is_null = [value is None for value in rows.column(_SNAPSHOT).to_pylist()]
             mask &= np.array(is_null, np.bool_)
-        found.append(np.flatnonzero(mask) + first)
-        first += rows.num_rows
-    return np.concatenate(found)
+        return mask
+
+    names = [*columns.names(), *([_SNAPSHOT] if has_snapshots else [])]
+    return positions_in(storage, file.path, names, mask_of)
 
 
 def _numbers(rows: pa.Table, columns: PlaceColumns) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 The order of rows and the columns stay the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,21 @@ from seglake.lake.parquet_rows import columns_of, read_rows
 from seglake.lake.rewritten_files import OldFile, write_again
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import Table
+from seglake.storage.storage import Storage
 
-FoundRows = NDArray[np.int64]
+Positions = NDArray[np.int64]
+"""Rising positions of rows in a data file."""
+
+
+def positions_in(
+    storage: Storage,
+    path: str,
+    columns: Sequence[str],
+    mask_of: Callable[[pa.Table], NDArray[np.bool_]],
+) -> Positions:
+    """Return the positions of the rows of a file that a function chooses, given some columns."""
+    masks = [mask_of(rows) for rows in read_rows(storage, path, columns)]
+    return np.flatnonzero(np.concatenate([np.zeros(0, np.bool_), *masks]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +45,14 @@ class RewriteTask:
     """
 
     old: OldFile
-    rows: FoundRows
+    rows: Positions
     keeps_rows: bool
 
 
 def rewritten(
     context: RunContext,
     table: Table,
-    found: Iterable[tuple[StoredFile, FoundRows]],
+    found: Iterable[tuple[StoredFile, Positions]],
     *,
     keeps_rows: bool = False,
 ) -> list[DataFile | None]:

@@ -1,21 +1,17 @@
-"""Searches tables with the columns of `records` for the requested records."""
+"""Searches `records`, tables with its columns, and damaged batches for the requested records."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
 
 from seglake.ingest_steps.run_context import RunContext
 from seglake.lake.snapshots import StoredFile
-from seglake.lake.tables import Table
+from seglake.lake.tables import QUARANTINE, Table
 from seglake.pipelines.lake_erase.condition import ConditionFailedError
-from seglake.pipelines.lake_erase.found_rows import FindTask, FoundRows, Requested, find
-from seglake.pipelines.lake_erase.quarantined_bytes import FoundBytes
-
-
-def require_found(results: Iterable[FoundRows | FoundBytes]) -> None:
-    """Raise ConditionFailedError if the condition failed in one of the searched files."""
-    for result in results:
-        if result.failure:
-            raise ConditionFailedError(result.failure)
+from seglake.pipelines.lake_erase.found_rows import PLACE_SCHEMA, FoundRows, Requested, find_rows
+from seglake.pipelines.lake_erase.quarantined_bytes import find_bytes
 
 
 @dataclass(slots=True)
@@ -36,25 +32,25 @@ class RowSearch:
         Raises:
             ConditionFailedError: the condition cannot be evaluated on a record.
         """
-        there = [*files]
+        there, run = [*files], self.run
         new = [file for file in there if file.path not in self.found]
-        tasks = [
-            FindTask(
-                storage=self.run.storage,
-                table=table,
-                topic=file.topic or "",
-                path=file.path,
-                requested=self.requested,
-            )
-            for file in new
-        ]
-        results = self.run.reporter.run_tasks(
-            self.run.engine,
-            find,
-            tasks,
-            sizes=[file.size_bytes for file in new],
-            text=f"searching {table.name}",
-        )
-        require_found(results)
-        self.found |= {file.path: rows for file, rows in zip(new, results, strict=True)}
+        find = partial(find_rows, run.storage, table, self.requested)
+        purpose = f"searching {table.name}"
+        if table == QUARANTINE:
+            most_bytes = run.settings.limits.max_decompressed_batch_bytes
+            find = partial(find_bytes, run.storage, self.requested, most_bytes)
+            purpose = "searching damaged batches"
+        found = run.of_files(partial(_with_failure, find), new, purpose)
+        for failure in filter(None, (each.failure for each in found.values())):
+            raise ConditionFailedError(failure)
+        self.found |= found
         return {file.path: self.found[file.path] for file in there}
+
+
+def _with_failure(find: Callable[[StoredFile], FoundRows], file: StoredFile) -> FoundRows:
+    """Return the rows of a file that are to be erased, or why the condition fails on a record."""
+    try:
+        return find(file)
+    except ConditionFailedError as error:  # as a value, since Spark would make a text of it
+        nothing = np.zeros(0, np.int64), PLACE_SCHEMA.empty_table()
+        return FoundRows(*nothing, failure=str(error))

@@ -7,7 +7,7 @@ commit leaves unreferenced files.
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from seglake.errors import WrongCallError
@@ -30,7 +30,7 @@ from seglake.lake.log_growth import LogPlace, place_of
 from seglake.lake.tables import BATCHES, CHECKPOINTS, RECORDS
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.ledger_digest import LedgerDigest
-from seglake.pipelines.lake_latest.latest_commit import committed
+from seglake.pipelines.lake_latest.latest_commit import LatestCommit
 from seglake.pipelines.lake_latest.latest_plan import LatestWork, work_of
 from seglake.pipelines.lake_latest.latest_rows import LatestRows
 from seglake.pipelines.lake_latest.latest_summary import LatestSummary, PlannedState, TopicState
@@ -42,57 +42,56 @@ from seglake.storage.storage import Storage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LatestChoice:
-    """Options of a run of `latest` that choose its kind.
+class LatestContext:
+    """Context of a run of `latest`: storage, settings, and how it is done.
 
     Attributes:
+        settings: settings that select topics; by default, the topics that have a table.
+        spill_folder: folder for data that exceeds the memory.
         rebuild: whether to compute all rows from all records.
-        dry_run: whether only to report what would be done.
+        is_dry_run: whether only to report what would be done.
+        run_id: label of the run, in its commits.
+        after: called with the name of each step, for tests that stop there.
     """
 
+    storage: Storage
+    settings: Settings
+    reporter: RunReporter
+    spill_folder: str
     rebuild: bool = False
-    dry_run: bool = False
+    is_dry_run: bool = False
+    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    after: Callable[[str], None] = no_hook
 
 
-def latest(
-    lake: str,
-    storage: Storage,
-    reporter: RunReporter,
-    settings: Settings,
-    *,
-    choice: LatestChoice,
-    spill_folder: str,
-    run_id: str | None = None,
-    after: Callable[[str], None] = no_hook,
-) -> LatestSummary:
+def latest(lake: str, context: LatestContext) -> LatestSummary:
     """Update the tables of latest state, and create tables for newly selected topics.
 
     It may run beside ingests, readers, and another run of its kind.
 
     Args:
         lake: the lake's path or URI.
-        storage: the storage of the lake.
-        reporter: shows the steps.
-        settings: settings that select topics; by default, the topics that have a table.
-        choice: the requested kind of run.
-        spill_folder: folder for data that exceeds the memory.
-        run_id: label of the run, in its commits; None for a new one.
-        after: called with the name of each step, for tests that stop there.
+        context: the context of the run; the caller closes its reporter.
 
     Raises:
         LakeFolderError, UnsafeStoreError, WrongCallError: a wrong call; nothing was touched.
         SeglakeError: the lake or the engine failed; run it again.
     """
     started = time.monotonic()
-    single_writer = settings.write.single_writer
-    tables = opened_to_commit(lake, storage, is_single_writer=single_writer, dry_run=choice.dry_run)
+    settings = context.settings
+    tables = opened_to_commit(
+        lake,
+        context.storage,
+        is_single_writer=settings.write.single_writer,
+        dry_run=context.is_dry_run,
+    )
     ledger = LedgerDigest(tables)
     sources = _sources(ledger, tables, settings.source.source_id)
     summary = LatestSummary(
-        run_id or uuid.uuid4().hex, tables.lake_path, choice.dry_run, is_rebuild=choice.rebuild
+        context.run_id, tables.lake_path, context.is_dry_run, is_rebuild=context.rebuild
     )
     topics = _topics(ledger, tables, settings, summary)
-    run = _Run(tables, ledger, reporter, settings, choice, spill_folder, summary, after)
+    run = _Run(context, tables, ledger, summary)
     for topic in topics:
         run.of_topic(topic, sources)
     summary.seconds = round(time.monotonic() - started, 3)
@@ -126,14 +125,10 @@ def _topics(
 
 
 class _Run(NamedTuple):
+    context: LatestContext
     tables: LakeTables
     ledger: LedgerDigest
-    reporter: RunReporter
-    settings: Settings
-    choice: LatestChoice
-    spill_folder: str
     summary: LatestSummary
-    after: Callable[[str], None]
 
     def of_topic(self, topic: str, sources: Sequence[str]) -> None:
         """Update the table of a topic, cluster by cluster."""
@@ -142,11 +137,11 @@ class _Run(NamedTuple):
         works = [*self._works(made, sources, there=there)]
         if not works:
             self.summary.unchanged.append(topic)
-        elif self.choice.dry_run:
+        elif self.context.is_dry_run:
             self.summary.planned += [_planned(work) for work in works]
         else:
             create_latest(self.tables, topic)
-            self.after("table")
+            self.context.after("table")
             for work in works:
                 self._of_work(work)
 
@@ -158,7 +153,7 @@ class _Run(NamedTuple):
             app = app_id(source_id, made.topic)
             published = self.tables.state(CHECKPOINTS).generation(app)
             applied = self.tables.state(made.table).generation(app) if there else 0
-            if applied > published and not self.choice.rebuild:
+            if applied > published and not self.context.rebuild:
                 self._leave_out(
                     made.topic,
                     f"{made.table.name} is newer than the lake, which may have been restored; use"
@@ -172,15 +167,15 @@ class _Run(NamedTuple):
                 self.ledger.rows(source_id),
                 applied=applied,
                 published=published,
-                rebuild=self.choice.rebuild,
+                rebuild=self.context.rebuild,
             )
             if work is not None:
                 yield work
 
     def _of_work(self, work: LatestWork) -> None:
         """Find the newest record of each key of a topic in one cluster; commit these records."""
-        name = work.latest.table.name
-        self.reporter.step(f"reading new records of {work.topic}")
+        context, name = self.context, work.latest.table.name
+        context.reporter.step(f"reading new records of {work.topic}")
         if not work.is_rebuilt:
             refuse_foreign_changes(self.tables, [work.latest.table])
         fence = self.tables.state(work.latest.table).generation(FENCE_APP)
@@ -188,28 +183,25 @@ class _Run(NamedTuple):
         with DuckDBProof(
             self.tables,
             [work.topic],
-            spill_folder=self.spill_folder,
+            spill_folder=context.spill_folder,
             is_small=False,
             keeps_join_order=True,
         ) as proof:
             known = read_places(self.tables, work.latest.table, work.source_id)
             rows = LatestRows(proof, self.tables, work, known)
             new = rows.find()
-            self.after("rows")
-            self.reporter.step(f"merging into {name}")
-            counts = committed(
-                self.tables,
-                work,
-                rows,
+            context.after("rows")
+            context.reporter.step(f"merging into {name}")
+            counts = LatestCommit(
+                tables=self.tables,
+                work=work,
+                rows=rows,
                 fence=fence,
-                write=self.settings.write,
-                commit_info={
-                    "run_id": self.summary.run_id,
-                    **places_as_info(work.source_id, places),
-                },
-                after=self.after,
-            )
-        self.after(name)
+                write=context.settings.write,
+                commit_info={"run_id": context.run_id, **places_as_info(work.source_id, places)},
+                after=context.after,
+            ).run()
+        context.after(name)
         if counts is None:
             self._leave_out(work.topic, "another run was faster; run again")
             return

@@ -7,15 +7,13 @@ step, the next maintenance repeats the step.
 """
 
 import time
-import uuid
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
-from seglake.lake.commit_protocol import no_hook
 from seglake.lake.compaction import Merge, merge_task, replace_files
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
@@ -32,7 +30,6 @@ from seglake.lake.topic_drop import complete_drops
 from seglake.lake.typed_tables import TYPED_FOLDER, commit_tables, typed_tables
 from seglake.lake.vacuum import scratch_deleted, vacuumed
 from seglake.lake.value_tables import VALUE_REJECTS, VALUE_TABLES
-from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
@@ -52,7 +49,6 @@ class MaintenanceChoice:
     Attributes:
         tables: names of tables, such as `records`, `typed/orders` or `latest/orders`; empty for
             all.
-        dry_run: whether only to report what would be done.
         upgrade: whether first to add tables and columns that a lake of an older version lacks.
 
     Raises:
@@ -60,7 +56,6 @@ class MaintenanceChoice:
     """
 
     tables: tuple[str, ...] = ()
-    dry_run: bool = False
     upgrade: bool = False
 
     def __post_init__(self) -> None:
@@ -94,14 +89,7 @@ def _require_known(requested: Iterable[str], names: Sequence[str]) -> None:
             )
 
 
-def maintain(
-    lake: str,
-    scan: ScanContext,
-    *,
-    choice: MaintenanceChoice,
-    run_id: str | None = None,
-    after: Callable[[str], None] = no_hook,
-) -> MaintainSummary:
+def maintain(lake: str, scan: ScanContext, *, choice: MaintenanceChoice) -> MaintainSummary:
     """Complete dead runs' commits, compact, write checkpoints, and delete unneeded files.
 
     It may run beside ingests, readers, and another maintenance.
@@ -109,35 +97,34 @@ def maintain(
     Args:
         lake: the lake's path or URI.
         scan: context with the lake's storage, with settings that select topics and set the sizes of
-            files, and with the engine that merges files; the caller closes it.
+            files, and with the engine that merges files; the caller closes it. A dry run only
+            reports what would be done.
         choice: the requested kinds of maintenance.
-        run_id: label of the run, in its commits; None for a new one.
-        after: called with the name of each step of an expiry, for tests that stop there.
 
     Raises:
         LakeFolderError, UnsafeStoreError: the call is wrong. Nothing has been changed.
         SeglakeError: the lake or a worker failed. Run it again.
     """
     started = time.monotonic()
-    tables = opened_lake(lake, scan, dry_run=choice.dry_run)
-    run = _Maintenance(tables, scan, choice, run_id or uuid.uuid4().hex, after)
-    summary = MaintainSummary(run.run_id, tables.lake_path, choice.dry_run)
-    if choice.upgrade and not run.upgraded(summary):
+    tables = opened_lake(lake, scan)
+    run = RunContext.begun(scan, tables, "")
+    maintenance = _Maintenance(run, choice)
+    summary = MaintainSummary(run.run_id, tables.lake_path, run.is_dry_run)
+    if choice.upgrade and not maintenance.upgraded(summary):
         return summary
     refuse_foreign_changes(tables, REQUIRED_TABLES)
     _note_missing_topics(tables, scan.settings, summary)
-    if not choice.dry_run:
+    if not run.is_dry_run:
         scan.reporter.step("completing what earlier runs began")
         summary.recovered = [*recover(tables, None), *_typed_recovered(tables)]
-    run.expire(summary)
+    maintenance.expire(summary)
     for table in choice.of(tables):
-        summary.add_table(run.of(table))
-    if not choice.dry_run:
-        ledger = LedgerDigest(tables)
-        ledger.read()
-        ledger.store(if_due=False)
+        summary.add_table(maintenance.of(table))
+    if not run.is_dry_run:
+        run.ledger.read()
+        run.ledger.store(if_due=False)
     if not choice.tables:
-        scratch = scratch_deleted(tables, time.time_ns() // 1_000_000, dry_run=choice.dry_run)
+        scratch = scratch_deleted(tables, time.time_ns() // 1_000_000, dry_run=run.is_dry_run)
         summary.scratch_files, summary.scratch_bytes = scratch
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
@@ -163,65 +150,54 @@ def _note_missing_topics(tables: LakeTables, settings: Settings, summary: Mainta
 
 
 class _Maintenance(NamedTuple):
-    tables: LakeTables
-    scan: ScanContext
+    run: RunContext
     choice: MaintenanceChoice
-    run_id: str
-    after: Callable[[str], None]
 
     def upgraded(self, summary: MaintainSummary) -> bool:
         """Add the tables that an older lake lacks.
 
         Returns False if a dry run only plans to add some.
         """
-        if self.choice.dry_run:
-            pending = pending_upgrade(self.tables)
+        if self.run.is_dry_run:
+            pending = pending_upgrade(self.run.tables)
             if pending:
                 added = ", ".join(pending)
                 note = f"would be added: {added}; the rest of the plan depends on it"
                 summary.findings.add_texts(FindingKind.NOTE, [note])
             return not pending
-        single = self.scan.settings.write.single_writer
-        notes = upgrade_notes(create_missing(self.tables, is_single_writer=single))
+        single = self.run.settings.write.single_writer
+        notes = upgrade_notes(create_missing(self.run.tables, is_single_writer=single))
         summary.findings.add_texts(FindingKind.NOTE, notes)
         return True
 
     def expire(self, summary: MaintainSummary) -> None:
         """Remove records that are older than the settings allow, if all tables are chosen."""
-        if self.choice.tables or not self.scan.settings.retention.records:
+        if self.choice.tables or not self.run.settings.retention.records:
             return
-        for source_id in sorted(LedgerDigest(self.tables).sources()):
-            context = RunContext.begun(
-                self.scan,
-                self.tables,
-                source_id,
-                run_id=self.run_id,
-                after=self.after,
-                is_dry_run=self.choice.dry_run,
-            )
-            Retention(context, summary).run()
+        for source_id in sorted(self.run.ledger.sources()):
+            Retention(replace(self.run, source_id=source_id), summary).run()
 
     def of(self, table: Table) -> TableMaintenance:
         started = time.monotonic()
-        view = view_of(self.tables, table)
+        view = view_of(self.run.tables, table)
         done = TableMaintenance(table.name, *_count(view.files))
-        if self.choice.dry_run:
+        if self.run.is_dry_run:
             merges = self._merges(view)
             done.merged_files, done.new_files = _file_count(merges), len(merges)
         else:
             view = self._compact(view, done)
         done.deleted_files, done.deleted_bytes = vacuumed(
-            self.tables, table, view.handle, run_id=self.run_id, dry_run=self.choice.dry_run
+            self.run.tables, table, view.handle, run_id=self.run.run_id, dry_run=self.run.is_dry_run
         )
-        if not self.choice.dry_run:
+        if not self.run.is_dry_run:
             done.files_after, done.bytes_after = _count(view.files)
-            write_checkpoint(self.tables, table, view.handle)
+            write_checkpoint(self.run.tables, table, view.handle)
         done.seconds = round(time.monotonic() - started, 3)
         return done
 
     def _merges(self, view: TableView) -> list[Merge]:
-        selects = self.scan.settings.select
-        only, target_bytes = view.table.topics or (), self.scan.settings.write.target_file_bytes
+        selects, target_bytes = self.run.settings.select, self.run.settings.write.target_file_bytes
+        only = view.table.topics or ()
         return [
             merge
             for merge in merges_of(view.table, view.files, target_bytes)
@@ -232,17 +208,17 @@ class _Maintenance(NamedTuple):
     def _compact(self, view: TableView, done: TableMaintenance) -> TableView:
         """Merge files, in commits of limited size, until none is left to merge."""
         while merges := self._merges(view):
-            write = self.scan.settings.write
+            write = self.run.settings.write
             wave = packed(merges, lambda each: each.size_bytes, write.wave_bytes)[0]
-            files = self.scan.reporter.run_tasks(
-                self.scan.engine,
+            files = self.run.reporter.run_tasks(
+                self.run.engine,
                 merge,
-                [merge_task(self.tables, view.table, m, write.compression_level) for m in wave],
+                [merge_task(self.run.tables, view.table, m, write.compression_level) for m in wave],
                 sizes=[each.size_bytes for each in wave],
                 text=f"compacting {view.table.name}",
             )
-            done.failure = replace_files(view, wave, files, run_id=self.run_id)
-            view = view_of(self.tables, view.table)
+            done.failure = replace_files(view, wave, files, run_id=self.run.run_id)
+            view = view_of(self.run.tables, view.table)
             if done.failure:
                 break
             done.merged_files += _file_count(wave)

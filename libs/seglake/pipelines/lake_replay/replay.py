@@ -1,8 +1,7 @@
 """Steps of a replay: fills gaps from quarantined bytes and from other replicas."""
 
 import time
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from seglake.findings.kinds import FindingKind
@@ -24,7 +23,6 @@ from seglake.ingest_steps.run_context import (
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.unread_segments import unread_offsets
-from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
@@ -41,25 +39,15 @@ from seglake.settings.settings import (
 from seglake.settings.topic_selection import Unmatched, check_selection
 
 
-def replay(
-    lake: str,
-    sources: Sequence[str],
-    scan: ScanContext,
-    *,
-    run_id: str | None = None,
-    dry_run: bool = False,
-    after: Callable[[str], None] = no_hook,
-) -> ReplaySummary:
+def replay(lake: str, sources: Sequence[str], scan: ScanContext) -> ReplaySummary:
     """Decode quarantined bytes again, and fill gaps from other replicas, exactly once.
 
     Args:
         lake: the lake's path or URI.
         sources: log dirs with other replicas; if empty, only the bytes in the lake are read.
-        scan: context with the storage of sources and lake; the caller closes its engine.
-        run_id: label of the run, written with every row; None for a new one.
-        dry_run: whether to report the gaps that would be filled, and commit nothing. Even a dry run
-            writes the bytes to decode to the lake's work folder.
-        after: called with the name of each step of a commit, for tests that stop there.
+        scan: context with the storage of sources and lake; the caller closes its engine. A dry run
+            reports the gaps that would be filled, and commits nothing. Even a dry run writes the
+            bytes to decode to the lake's work folder.
 
     Raises:
         LakeFolderError, NothingSelectedError, WrongSourceError, UnsafeStoreError: the call is
@@ -67,24 +55,22 @@ def replay(
         SeglakeError: the lake or a worker failed. Earlier commits are kept; run it again.
     """
     started = time.monotonic()
-    tables = opened_lake(lake, scan, dry_run=dry_run)
+    tables = opened_lake(lake, scan)
     source_ids, (missing, notes) = _clusters(tables, scan.settings.select)
-    summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run)
+    summary = ReplaySummary(scan.run_id, tables.lake_path, scan.is_dry_run)
     findings = summary.findings
     findings.add_texts(FindingKind.NOTE, notes)
     findings.add_reasons(FindingKind.LEFT_OUT, missing)
     replicas = _replicas(sources, tables, scan, summary)
     _refuse_other_clusters(replicas, source_ids, tables.lake_path)
-    if scan.settings.salvages and not dry_run:
+    if scan.settings.salvages and not scan.is_dry_run:
         added = create_missing(tables, is_single_writer=scan.settings.write.single_writer)
         findings.add_texts(FindingKind.NOTE, upgrade_notes(added))
     for source_id in source_ids:
-        if not dry_run:
+        if not scan.is_dry_run:
             refuse_foreign_changes(tables, REQUIRED_TABLES)
-            recover(tables, source_id, after=after)
-        context = RunContext.begun(
-            scan, tables, source_id, run_id=summary.run_id, after=after, is_dry_run=dry_run
-        )
+            recover(tables, source_id, after=scan.after)
+        context = RunContext.begun(scan, tables, source_id)
         _replay_source(replicas.get(source_id, ()), context, summary)
         summary.salvaged = summary.salvaged.and_of(salvage(context))
     summary.nothing_salvaged = shown_nothing_salvaged(summary.salvaged, scan.settings)

@@ -9,8 +9,8 @@ from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind, Look
 from seglake.findings.loss_causes import Loss
 from seglake.findings.recovery import PartitionRecovery, Recovery
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import Observation
-from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.erasures import Erasure
 from seglake.pipelines.lake_report.latest_states import LatestTableState
@@ -55,19 +55,6 @@ def level_of(kind: FindingKind) -> Level:
     return Level.KNOWN if kind.look is Look.NO else Level.LOOK
 
 
-@dataclass(frozen=True, slots=True)
-class Offsets:
-    """Offsets of a log in one state, such as records or one cause of gaps.
-
-    Attributes:
-        count: exact number of offsets.
-        ranges: ranges of these offsets, ascending; close ranges may be joined.
-    """
-
-    count: int
-    ranges: tuple[OffsetRange, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedPlace:
     """Position and defect of damaged bytes, never the bytes themselves.
@@ -94,7 +81,8 @@ class PartitionReport:
     """A partition of one cluster.
 
     Attributes:
-        offsets: number of offsets by state; states without offsets are omitted.
+        offsets: offsets by state, with exact numbers; close ranges may be joined. States without
+            offsets are omitted.
         seen: the newest run's observation of the log; None if there is none.
         recovery: number of ingested records, and number of offsets without record by cause.
         damage: the damaged places to list.
@@ -104,7 +92,7 @@ class PartitionReport:
     source_id: str
     key: PartitionKey
     recovery: PartitionRecovery
-    offsets: Mapping[OffsetState, Offsets]
+    offsets: Mapping[OffsetState, GapRanges]
     seen: Observation | None
     findings: tuple[Finding, ...]
     damage: tuple[DamagedPlace, ...]
@@ -123,7 +111,7 @@ class PartitionReport:
     def count(self, state: OffsetState) -> int:
         """Return the number of the partition's offsets in a state."""
         found = self.offsets.get(state)
-        return 0 if found is None else found.count
+        return 0 if found is None else found.offsets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

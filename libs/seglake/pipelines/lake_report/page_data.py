@@ -56,7 +56,7 @@ def _partition(each: PartitionReport, names: dict[str, _Names]) -> list[Any]:
         [
             [
                 _STATES[state],
-                *_numbers([found.count]),
+                *_numbers([found.offsets]),
                 [*_numbers(o for r in found.ranges for o in r)],
             ]
             for state, found in each.offsets.items()

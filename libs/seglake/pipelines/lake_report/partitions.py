@@ -12,12 +12,12 @@ from seglake.findings.loss_causes import Loss
 from seglake.findings.recovery import PartitionRecovery
 from seglake.findings.unread_places import with_unread
 from seglake.grouping import grouped
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import Observation, UnreadPlace
 from seglake.pipelines.lake_report.damage import PartitionDamage
 from seglake.pipelines.lake_report.findings import findings_of, tail_findings
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import (
-    Offsets,
     OffsetState,
     PartitionReport,
 )
@@ -92,12 +92,12 @@ def partition_reports(
     return tuple(sorted(found, key=_urgency))
 
 
-def _strip(log: LogName, facts: LogFacts) -> dict[OffsetState, Offsets]:
+def _strip(log: LogName, facts: LogFacts) -> dict[OffsetState, GapRanges]:
     return offsets_by_state(facts.ledger.of(log), facts.gaps.get(log, ()), facts.seen.get(log))
 
 
 def _recovery(
-    log: LogName, strip: Mapping[OffsetState, Offsets], facts: LogFacts
+    log: LogName, strip: Mapping[OffsetState, GapRanges], facts: LogFacts
 ) -> PartitionRecovery:
     ledger, seen = facts.ledger.of(log), facts.seen.get(log)
     tails = facts.damage.get(log, PartitionDamage()).tails

@@ -9,13 +9,13 @@ from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.pipelines.lake_report.model import Offsets, OffsetState
+from seglake.pipelines.lake_report.model import OffsetState
 
 
 def partition_recovery(
     ledger: PartitionLedger,
     records: int,
-    strip: Mapping[OffsetState, Offsets],
+    strip: Mapping[OffsetState, GapRanges],
     seen: Observation | None,
     tails: TailsOfPartition,
     expired_loss: int,
@@ -30,23 +30,15 @@ def partition_recovery(
         tails: quarantined batches of replicas that lost an election.
         expired_loss: number of offsets that were lost before they expired.
     """
-    lost = {
-        loss: _gaps(strip[OffsetState(cause)])
-        for cause, loss in LOSS_OF_GAP.items()
-        if OffsetState(cause) in strip
-    }
-    if OffsetState.SUPERSEDED in strip:
-        lost[Loss.SUPERSEDED] = _gaps(strip[OffsetState.SUPERSEDED])
+    by_state = {OffsetState(cause): loss for cause, loss in LOSS_OF_GAP.items()}
+    by_state[OffsetState.SUPERSEDED] = Loss.SUPERSEDED
+    lost = {loss: strip[state] for state, loss in by_state.items() if state in strip}
     if seen is not None:
         lost |= losses_of_log(seen, ledger.covered)
-    gaps = {c: strip[OffsetState(c)].count for c in GapCause if OffsetState(c) in strip}
+    gaps = {c: strip[OffsetState(c)].offsets for c in GapCause if OffsetState(c) in strip}
     no_loss = no_loss_of_gaps(gaps, expired_loss)
     ingested = strip.get(OffsetState.INGESTED)
-    if ingested is not None and ingested.count > records:
-        no_loss[NoLoss.WITHOUT_RECORD] = ingested.count - records
+    if ingested is not None and ingested.offsets > records:
+        no_loss[NoLoss.WITHOUT_RECORD] = ingested.offsets - records
     name = str(ledger.key)
     return PartitionRecovery(name=name, records=records, lost=lost, no_loss=no_loss, tails=tails)
-
-
-def _gaps(offsets: Offsets) -> GapRanges:
-    return GapRanges(len(offsets.ranges), offsets.count, offsets.ranges)

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.lake_report.ledger import Row
-from seglake.pipelines.lake_report.model import Offsets, OffsetState
+from seglake.pipelines.lake_report.model import OffsetState
 
 MOST_RANGES = 500
 """Maximum number of ranges of one state in one partition; a strip has fewer pixels."""
@@ -15,7 +16,7 @@ MOST_RANGES = 500
 
 def offsets_by_state(
     ledger: PartitionLedger, gaps: Sequence[Row], seen: Observation | None
-) -> dict[OffsetState, Offsets]:
+) -> dict[OffsetState, GapRanges]:
     """Return the offsets of a partition by state.
 
     Args:
@@ -28,19 +29,17 @@ def offsets_by_state(
         OffsetState.SUPERSEDED: ledger.superseded,
         OffsetState.NOT_INGESTED: [] if seen is None else _not_ingested(covered, seen),
     }
-    found = {
-        state: Offsets(_count(ranges), tuple(ranges)) for state, ranges in exact.items() if ranges
-    }
+    found = {state: GapRanges.of(ranges) for state, ranges in exact.items() if ranges}
     for cause in GapCause:
         own = [row for row in gaps if row["cause"] == cause]
         if own:
             ranges = tuple((row["start_offset"], row["next_offset"]) for row in own)
-            found[OffsetState(str(cause))] = Offsets(sum(row["offsets"] for row in own), ranges)
+            count = sum(row["offsets"] for row in own)
+            found[OffsetState(str(cause))] = GapRanges(len(ranges), count, ranges)
     if current:
         count = _count(current) - sum(row["offsets"] for row in gaps)
-        found[OffsetState.INGESTED] = Offsets(
-            count, coarser(current, _extent(covered) // MOST_RANGES)
-        )
+        shown = coarser(current, _extent(covered) // MOST_RANGES)
+        found[OffsetState.INGESTED] = GapRanges(len(shown), count, shown)
     return found
 
 
@@ -62,8 +61,8 @@ def coarser(ranges: Iterable[OffsetRange], tolerance: int) -> tuple[OffsetRange,
 
 
 def within_budget(
-    strips: Sequence[Mapping[OffsetState, Offsets]], most_ranges: int
-) -> list[dict[OffsetState, Offsets]]:
+    strips: Sequence[Mapping[OffsetState, GapRanges]], most_ranges: int
+) -> list[dict[OffsetState, GapRanges]]:
     """Return the strips with ranges joined until all strips together have at most `most_ranges`."""
     result = [dict(strip) for strip in strips]
     most = MOST_RANGES
@@ -73,14 +72,19 @@ def within_budget(
     return result
 
 
-def _coarser_strip(strip: Mapping[OffsetState, Offsets], most: int) -> dict[OffsetState, Offsets]:
+def _coarser_strip(
+    strip: Mapping[OffsetState, GapRanges], most: int
+) -> dict[OffsetState, GapRanges]:
     extent = _extent([offsets for of_state in strip.values() for offsets in of_state.ranges])
     return {
-        state: found
-        if len(found.ranges) <= most
-        else Offsets(found.count, coarser(found.ranges, extent // most))
+        state: found if len(found.ranges) <= most else _coarser(found, extent // most)
         for state, found in strip.items()
     }
+
+
+def _coarser(found: GapRanges, tolerance: int) -> GapRanges:
+    ranges = coarser(found.ranges, tolerance)
+    return GapRanges(len(ranges), found.offsets, ranges)
 
 
 def _count(ranges: Iterable[OffsetRange]) -> int:

@@ -1,7 +1,7 @@
 """Steps of a retake: ingests ranges that lost an election from the winning log."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from seglake.findings.kinds import FindingKind
@@ -26,7 +26,6 @@ from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
@@ -45,14 +44,7 @@ _MOST_ROUNDS = 5
 
 
 def retake(
-    sources: Sequence[str],
-    lake: str,
-    scan: ScanContext,
-    *,
-    selection: Selection,
-    run_id: str | None = None,
-    dry_run: bool = False,
-    after: Callable[[str], None] = no_hook,
+    sources: Sequence[str], lake: str, scan: ScanContext, *, selection: Selection
 ) -> RetakeSummary:
     """Ingest ranges again whose rows in the lake lost an election, exactly once.
 
@@ -61,29 +53,23 @@ def retake(
         lake: the lake's path or URI.
         scan: context with the storage of sources and lake; the caller closes its engine.
         selection: the partitions of the selected topics.
-        run_id: label of the run, written with every row; None for a new one.
-        dry_run: whether only to plan, and write nothing.
-        after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
         WrongCallError: the lake, a source or the selection is wrong. Nothing has been changed.
         SeglakeError: the lake or a worker failed. Earlier commits are kept; run it again.
     """
     started = time.monotonic()
-    tables = opened_lake(lake, scan, dry_run=dry_run)
+    tables = opened_lake(lake, scan)
     scan.reporter.step("listing the sources")
     discovery = list_of_lake(sources, scan, tables)
     check_apart(discovery, scan.storage, tables.lake_path)
-    whole = _of_whole_logs(scan)
-    context = RunContext.begun(
-        whole, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
-    )
+    context = RunContext.begun(_of_whole_logs(scan), tables, discovery.source_id)
     _, ledger = published(context, [])
     missing, notes = check_selection(ledger.topics, context.settings.select, place="lake")
     keys = selected_keys(ledger, selection, context)
-    if not dry_run:
+    if not scan.is_dry_run:
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
-    summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, partitions=len(keys))
+    summary = RetakeSummary(scan.run_id, tables.lake_path, scan.is_dry_run, partitions=len(keys))
     summary.findings.add_reasons(FindingKind.LEFT_OUT, {**discovery.not_read, **missing})
     summary.findings.add_reasons(FindingKind.UNPROVED_TIER, discovery.unproved_tiers)
     for isolation in Isolation:

@@ -1,7 +1,7 @@
 """Steps of an ingest."""
 
 import time
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -43,7 +43,6 @@ from seglake.ingest_steps.run_context import (
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.short_logs import ShortLog
-from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_creation import create_missing, upgrade_notes
@@ -58,24 +57,14 @@ from seglake.storage.errors import StorageError
 _MOST_ROUNDS = 5
 
 
-def ingest(
-    sources: Sequence[str],
-    lake: str,
-    scan: ScanContext,
-    *,
-    run_id: str | None = None,
-    dry_run: bool = False,
-    after: Callable[[str], None] = no_hook,
-) -> IngestSummary:
+def ingest(sources: Sequence[str], lake: str, scan: ScanContext) -> IngestSummary:
     """Ingest new data of the sources into the lake's tables, exactly once.
 
     Args:
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
         lake: the lake's path or URI; a missing lake is created.
         scan: context with the storage of sources and lake; the caller opens and closes its engine.
-        run_id: label of the run, written with every row; None for a new one.
-        dry_run: whether only to plan, and write nothing, not even the tables.
-        after: called with the name of each step of a commit, for tests that stop there.
+            A dry run only plans, and writes nothing, not even the tables.
 
     Raises:
         WrongSourceError, NothingSelectedError, LakeFolderError, IsolationConflictError,
@@ -84,9 +73,7 @@ def ingest(
     """
     started = time.monotonic()
     tables, known, discovery = _listed(sources, lake, scan)
-    context = RunContext.begun(
-        scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
-    )
+    context = RunContext.begun(scan, tables, discovery.source_id)
     recovered, notes = _opened(discovery, known, context)
     facts = replace(
         _recorded(_worked(discovery, context)), recovered_topics=recovered, notes=tuple(notes)

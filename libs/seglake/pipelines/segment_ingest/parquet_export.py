@@ -3,12 +3,11 @@
 A conversion that is killed before `_SUCCESS` leaves a folder that the next conversion refuses.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.ingest_steps.run_context import ScanContext
-from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import SUCCESS
 from seglake.lake.parquet_files import folder_value
@@ -18,15 +17,7 @@ from seglake.lake.tables import RECORDS
 from seglake.pipelines.segment_ingest.ingest import ingest
 
 
-def convert(
-    sources: Sequence[str],
-    lake: str,
-    scan: ScanContext,
-    *,
-    run_id: str | None = None,
-    dry_run: bool = False,
-    after: Callable[[str], None] = no_hook,
-) -> IngestSummary:
+def convert(sources: Sequence[str], lake: str, scan: ScanContext) -> IngestSummary:
     """Convert the sources' logs into an empty folder; see `ingest` for the arguments.
 
     Raises:
@@ -35,8 +26,8 @@ def convert(
     storage, settings = scan.storage, scan.settings
     path = storage.locate(lake)
     check_is_empty(storage, path)
-    summary = ingest(sources, lake, scan, run_id=run_id, dry_run=dry_run, after=after)
-    if not dry_run:
+    summary = ingest(sources, lake, scan)
+    if not scan.is_dry_run:
         tables = LakeTables(path, storage)
         if storage.info(tables.path(RECORDS)) is None:  # no topic was selected
             create_missing(tables, is_single_writer=settings.write.single_writer)

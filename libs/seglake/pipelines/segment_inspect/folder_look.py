@@ -1,7 +1,7 @@
 """Inspects partition folders and log dirs: walks segments, lists other files."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from seglake.findings.findings import Finding
@@ -15,11 +15,8 @@ from seglake.pipelines.segment_inspect.contents import Content, FileFound, LogSu
 from seglake.pipelines.segment_inspect.log_scan import LogScan
 from seglake.pipelines.segment_inspect.partition_log import (
     UNKNOWN_PARTITION,
+    FolderReader,
     Partition,
-    checked_log_start,
-    files_in,
-    partition_at,
-    partition_in,
     place_in,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind, kind_of_file
@@ -40,139 +37,126 @@ _USES = {
 }
 
 
-def inspect_partition_folder(
-    storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
-) -> Iterator[Content]:
-    """Yield a partition folder's contents as an ingest reads them.
+@dataclass(frozen=True, slots=True)
+class FolderLook:
+    """Inspection of folders.
 
-    If a single offset is requested, only the segment that may have it is walked.
-
-    Args:
-        storage: the storage of the folder.
-        path: the folder.
-        entries: its files.
+    Attributes:
+        storage: the storage of the folders.
         shown: the part to show.
     """
-    findings: list[Finding] = []
-    partition = partition_at(storage, path, entries, findings) or UNKNOWN_PARTITION
-    yield from _walk_folder(storage, path, entries, partition, shown, findings)
 
+    storage: Storage
+    shown: ShownPart
 
-def inspect_log_dirs(
-    storage: Storage,
-    path: str,
-    log_dirs: Sequence[FoundLogDir],
-    shown: ShownPart,
-    findings: Sequence[Finding],
-) -> Iterator[Content]:
-    """Yield the contents of each log dir at or below a folder, and totals if there are several.
+    def at_partition(self, path: str, entries: Sequence[FileInfo]) -> Iterator[Content]:
+        """Yield a partition folder's contents as an ingest reads them.
 
-    Args:
-        storage: the storage of the folder.
-        path: the folder.
-        log_dirs: the log dirs.
-        shown: the part to show.
-        findings: findings outside partition folders.
-    """
-    if len(log_dirs) == 1:
-        yield from _inspect_log_dir(storage, log_dirs[0], shown, findings)
-        return
-    yield FileFound(path, PathKind.FOLDER, 0)
-    totals = Totals()
-    for log_dir in log_dirs:
-        totals.add((yield from _inspect_log_dir(storage, log_dir, shown, ())))
-    yield from findings
-    yield LogSummary(path, PathKind.FOLDER, totals)
+        If a single offset is requested, only the segment that may have it is walked.
 
+        Args:
+            path: the folder.
+            entries: its files.
+        """
+        reader = FolderReader(self.storage)
+        partition = reader.partition_at(path, entries) or UNKNOWN_PARTITION
+        yield from self._walk(path, entries, partition, reader)
 
-def _inspect_log_dir(
-    storage: Storage, log_dir: FoundLogDir, shown: ShownPart, findings: Sequence[Finding]
-) -> Generator[Content, None, Totals]:
-    """Yield a log dir's files, then each partition folder's contents; return the sum of all."""
-    path, entries = log_dir.path, log_dir.entries
-    yield FileFound(path, PathKind.LOG_DIR, _size_bytes(entries))
-    found = [*findings]
-    for entry in entries:
-        # The search for log dirs has already reported dangling links with names unknown to Kafka.
-        is_reported = entry.problem and kind_of_file(entry.name) is PathKind.UNKNOWN
-        if not entry.is_folder and not is_reported:
-            yield from _side_file(storage, entry, found)
-    # Damage of these files was yielded above, so these findings are ignored.
-    files = SideFileReader(storage, tolerated=StorageError).log_dir_files(entries)
-    totals = Totals()
-    for entry in entries:
-        if log_dir.has(entry.name):
-            totals.add(
-                (yield from _folder_of_log_dir(storage, log_dir, entry, files, shown, found))
-            )
-        elif entry.is_folder:
-            text = f"{entry.name} is a folder, but no partition's"
-            found.append(Finding(FindingKind.NOTE, text, entry.path))
-    if not (log_dir.partition_folders or log_dir.unreadable):
-        found.append(Finding(FindingKind.LEFT_OUT, f"{path}: {_NO_PARTITION}", path))
-    yield from found
-    yield LogSummary(path, PathKind.LOG_DIR, totals)
-    return totals
+    def at_log_dirs(
+        self, path: str, log_dirs: Sequence[FoundLogDir], findings: Sequence[Finding]
+    ) -> Iterator[Content]:
+        """Yield the contents of each log dir at or below a folder, and totals if there are several.
 
+        Args:
+            path: the folder.
+            log_dirs: the log dirs.
+            findings: findings outside partition folders.
+        """
+        if len(log_dirs) == 1:
+            yield from self._log_dir(log_dirs[0], findings)
+            return
+        yield FileFound(path, PathKind.FOLDER, 0)
+        totals = Totals()
+        for log_dir in log_dirs:
+            totals.add((yield from self._log_dir(log_dir, ())))
+        yield from findings
+        yield LogSummary(path, PathKind.FOLDER, totals)
 
-def _folder_of_log_dir(
-    storage: Storage,
-    log_dir: FoundLogDir,
-    entry: FileInfo,
-    files: LogDirFiles,
-    shown: ShownPart,
-    findings: list[Finding],
-) -> Generator[Content, None, Totals]:
-    folder = parse_folder_name(entry.name)
-    entries = log_dir.partition_folders.get(entry.name)
-    if folder is None or entries is None:
-        text = log_dir.unreadable[entry.name]
-        findings.append(Finding(FindingKind.LEFT_OUT, text, entry.name))
-        return Totals()
-    of_folder: list[Finding] = []
-    if folder.kind is not FolderKind.LIVE:
-        text = f"the folder is marked {folder.kind}: {_USES[folder.kind]}"
-        of_folder.append(Finding(FindingKind.NOTE, text, entry.name))
-    partition = partition_in(storage, files, folder, entries, of_folder)
-    return (yield from _walk_folder(storage, entry.path, entries, partition, shown, of_folder))
+    def _log_dir(
+        self, log_dir: FoundLogDir, findings: Sequence[Finding]
+    ) -> Generator[Content, None, Totals]:
+        """Yield a log dir's files, then each partition folder's contents; return the sum of all."""
+        path, entries = log_dir.path, log_dir.entries
+        yield FileFound(path, PathKind.LOG_DIR, _size_bytes(entries))
+        reader = FolderReader(self.storage, [*findings])
+        for entry in entries:
+            # The search for log dirs has already reported dangling links with names unknown to
+            # Kafka.
+            is_reported = entry.problem and kind_of_file(entry.name) is PathKind.UNKNOWN
+            if not entry.is_folder and not is_reported:
+                yield from _side_file(entry, reader)
+        # Damage of these files was yielded above, so these findings are ignored.
+        files = SideFileReader(self.storage, tolerated=StorageError).log_dir_files(entries)
+        totals = Totals()
+        for entry in entries:
+            if log_dir.has(entry.name):
+                totals.add((yield from self._partition(log_dir, entry, files, reader)))
+            elif entry.is_folder:
+                text = f"{entry.name} is a folder, but no partition's"
+                reader.note(FindingKind.NOTE, text, entry.path)
+        if not (log_dir.partition_folders or log_dir.unreadable):
+            reader.note(FindingKind.LEFT_OUT, f"{path}: {_NO_PARTITION}", path)
+        yield from reader.findings
+        yield LogSummary(path, PathKind.LOG_DIR, totals)
+        return totals
 
+    def _partition(
+        self, log_dir: FoundLogDir, entry: FileInfo, files: LogDirFiles, of_dir: FolderReader
+    ) -> Generator[Content, None, Totals]:
+        folder = parse_folder_name(entry.name)
+        entries = log_dir.partition_folders.get(entry.name)
+        if folder is None or entries is None:
+            of_dir.note(FindingKind.LEFT_OUT, log_dir.unreadable[entry.name], entry.name)
+            return Totals()
+        reader = FolderReader(self.storage)
+        if folder.kind is not FolderKind.LIVE:
+            text = f"the folder is marked {folder.kind}: {_USES[folder.kind]}"
+            reader.note(FindingKind.NOTE, text, entry.name)
+        partition = reader.partition_in(files, folder, entries)
+        return (yield from self._walk(entry.path, entries, partition, reader))
 
-def _walk_folder(
-    storage: Storage,
-    path: str,
-    entries: Sequence[FileInfo],
-    partition: Partition,
-    shown: ShownPart,
-    findings: list[Finding],
-) -> Generator[Content, None, Totals]:
-    files = files_in(storage, path, entries, findings)
-    kind = PathKind.PARTITION_FOLDER
-    yield FileFound(path, kind, _size_bytes(entries))
-    yield from _other_files(storage, files, findings)
-    log_start_offset = checked_log_start(storage, partition, files.segments, findings)
-    packed = compressed_segments(files.by_name)
-    unread_bases = {segment.base_offset for segment in packed}
-    bases = sorted(unread_bases.union(file.base_offset for file in files.segments))
-    scan = LogScan(
-        storage,
-        partition,
-        first_offset=files.segments[0].base_offset if files.segments else 0,
-        log_start_offset=log_start_offset,
-        shown=shown,
-        unread=[ends for ends in pairwise(bases) if ends[0] in unread_bases],
-    )
-    indexes = [*range(len(files.segments))]
-    if shown.offset is not None:
-        indexes = [at for at in indexes if files.segments[at].base_offset <= shown.offset][-1:]
-    for index in indexes:
-        yield from scan.segment(place_in(storage, partition, files.segments, index))
-    if packed:
-        findings.append(Finding(FindingKind.LEFT_OUT, described(packed), path))
-    elif not (files.segments or _is_given_up(path) or any(entry.problem for entry in entries)):
-        findings.append(Finding(FindingKind.LEFT_OUT, f"{path}: {_NO_SEGMENT}", path))
-    yield from findings
-    yield from scan.finish(path, kind, log_start_offset, unread_segments=len(packed))
-    return scan.totals
+    def _walk(
+        self, path: str, entries: Sequence[FileInfo], partition: Partition, reader: FolderReader
+    ) -> Generator[Content, None, Totals]:
+        storage, shown = self.storage, self.shown
+        files = reader.files_in(path, entries)
+        kind = PathKind.PARTITION_FOLDER
+        yield FileFound(path, kind, _size_bytes(entries))
+        yield from _other_files(files, reader)
+        log_start_offset = reader.checked_log_start(partition, files.segments)
+        packed = compressed_segments(files.by_name)
+        unread_bases = {segment.base_offset for segment in packed}
+        bases = sorted(unread_bases.union(file.base_offset for file in files.segments))
+        scan = LogScan(
+            storage,
+            partition,
+            first_offset=files.segments[0].base_offset if files.segments else 0,
+            log_start_offset=log_start_offset,
+            shown=shown,
+            unread=[ends for ends in pairwise(bases) if ends[0] in unread_bases],
+        )
+        indexes = [*range(len(files.segments))]
+        if shown.offset is not None:
+            indexes = [at for at in indexes if files.segments[at].base_offset <= shown.offset][-1:]
+        for index in indexes:
+            yield from scan.segment(place_in(storage, partition, files.segments, index))
+        if packed:
+            reader.note(FindingKind.LEFT_OUT, described(packed), path)
+        elif not (files.segments or _is_given_up(path) or any(entry.problem for entry in entries)):
+            reader.note(FindingKind.LEFT_OUT, f"{path}: {_NO_SEGMENT}", path)
+        yield from reader.findings
+        yield from scan.finish(path, kind, log_start_offset, unread_segments=len(packed))
+        return scan.totals
 
 
 def _is_given_up(path: str) -> bool:
@@ -181,28 +165,25 @@ def _is_given_up(path: str) -> bool:
     return folder is not None and folder.kind is not FolderKind.LIVE
 
 
-def _other_files(
-    storage: Storage, files: PartitionFiles, findings: list[Finding]
-) -> Iterator[Content]:
+def _other_files(files: PartitionFiles, reader: FolderReader) -> Iterator[Content]:
     for skipped in files.skipped:
         found = _unread(files.by_name[str(skipped.file)])
         yield replace(found, base_offset=skipped.file.base_offset, skipped=skipped.reason)
     for name in (*files.side_files, *files.unknown):
-        yield from _side_file(storage, files.by_name[name], findings)
+        yield from _side_file(files.by_name[name], reader)
 
 
-def _side_file(storage: Storage, entry: FileInfo, findings: list[Finding]) -> Iterator[Content]:
+def _side_file(entry: FileInfo, reader: FolderReader) -> Iterator[Content]:
     """Yield a side file's size, number of entries and damage, without the entries."""
     if entry.problem:
-        text = f"{entry.path}: {entry.problem}"
-        findings.append(Finding(FindingKind.DAMAGED_FILE, text, entry.path))
+        reader.note(FindingKind.DAMAGED_FILE, f"{entry.path}: {entry.problem}", entry.path)
         return
     found = _unread(entry)
     if found.kind in READ_KINDS:
         try:
-            found, _ = read_side_file(storage, entry.path, found.kind)
+            found, _ = read_side_file(reader.storage, entry.path, found.kind)
         except StorageError as error:
-            findings.append(Finding(FindingKind.DAMAGED_FILE, str(error), entry.path))
+            reader.note(FindingKind.DAMAGED_FILE, str(error), entry.path)
             return
     yield found
 

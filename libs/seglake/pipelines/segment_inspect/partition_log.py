@@ -4,6 +4,7 @@ An unreadable or damaged file beside the log is reported as a finding, and treat
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from seglake.findings.findings import Finding
@@ -95,119 +96,97 @@ def is_partition(name: str, entries: Sequence[FileInfo]) -> bool:
     return is_partition_folder(name, entries)
 
 
-def files_in(
-    storage: Storage, path: str, entries: Sequence[FileInfo], findings: list[Finding]
-) -> PartitionFiles:
-    """Return the sorted files of a partition folder.
+@dataclass(frozen=True, slots=True)
+class FolderReader:
+    """Reader of a partition folder and of the files beside it.
 
-    Args:
+    Attributes:
         storage: the storage of the folder.
-        path: the folder.
-        entries: its files.
-        findings: findings on unreadable output of the cleaner are added to it.
+        findings: findings on what could not be read, in the order of reading.
     """
-    problems: list[str] = []
-    files = partition_files(storage, path, entries, problems)
-    findings += [Finding(FindingKind.LEFT_OUT, text, path) for text in problems]
-    return files
 
+    storage: Storage
+    findings: list[Finding] = field(default_factory=list)
 
-def listed(
-    storage: Storage, path: str, unknown: str, findings: list[Finding]
-) -> Sequence[FileInfo]:
-    """Return the entries of a folder.
+    def note(self, kind: FindingKind, text: str, place: str) -> None:
+        """Add a finding."""
+        self.findings.append(Finding(kind, text, place))
 
-    If it cannot be listed, return nothing and add a finding.
+    def files_in(self, path: str, entries: Sequence[FileInfo]) -> PartitionFiles:
+        """Return the sorted files of a partition folder, given its entries."""
+        problems: list[str] = []
+        files = partition_files(self.storage, path, entries, problems)
+        self.findings.extend(Finding(FindingKind.LEFT_OUT, text, path) for text in problems)
+        return files
 
-    Args:
-        storage: the storage of the folder.
-        path: the folder; empty for the root.
-        unknown: text on the facts that are unknown if the folder cannot be listed.
-        findings: the finding is added to it.
-    """
-    try:
-        return storage.list_folder(path or "/")
-    except StorageError as error:
-        findings.append(Finding(FindingKind.LEFT_OUT, f"{error}; {unknown}", path))
-        return ()
+    def listed(self, path: str, unknown: str) -> Sequence[FileInfo]:
+        """Return the entries of a folder.
 
+        If it cannot be listed, return nothing and add a finding.
 
-def partition_at(
-    storage: Storage, path: str, entries: Sequence[FileInfo], findings: list[Finding]
-) -> Partition | None:
-    """Identify the partition of a folder, with facts from its log dir.
+        Args:
+            path: the folder; empty for the root.
+            unknown: text on the facts that are unknown if the folder cannot be listed.
+        """
+        try:
+            return self.storage.list_folder(path or "/")
+        except StorageError as error:
+            self.note(FindingKind.LEFT_OUT, f"{error}; {unknown}", path)
+            return ()
 
-    The result is None if the folder is no partition folder.
+    def partition_at(self, path: str, entries: Sequence[FileInfo]) -> Partition | None:
+        """Identify the partition of a folder, with facts from its log dir.
 
-    Args:
-        storage: the storage of the folder.
-        path: the folder.
-        entries: its files.
-        findings: findings on unreadable files are added to it.
-    """
-    parent, _, name = path.rpartition("/")
-    folder = parse_folder_name(name)
-    if folder is None or not is_partition(name, entries):
-        return None
-    log_dir = listed(storage, parent, "the log dir's own files count as missing", findings)
-    problems: list[str] = []
-    files = SideFileReader(storage, problems, StorageError).log_dir_files(log_dir)
-    findings += [Finding(FindingKind.DAMAGED_FILE, text, parent) for text in problems]
-    return partition_in(storage, files, folder, entries, findings)
+        The result is None if the folder is no partition folder.
 
+        Args:
+            path: the folder.
+            entries: its files.
+        """
+        parent, _, name = path.rpartition("/")
+        folder = parse_folder_name(name)
+        if folder is None or not is_partition(name, entries):
+            return None
+        log_dir = self.listed(parent, "the log dir's own files count as missing")
+        problems: list[str] = []
+        files = SideFileReader(self.storage, problems, StorageError).log_dir_files(log_dir)
+        self.findings.extend(Finding(FindingKind.DAMAGED_FILE, text, parent) for text in problems)
+        return self.partition_in(files, folder, entries)
 
-def partition_in(
-    storage: Storage,
-    files: LogDirFiles,
-    folder: PartitionFolder,
-    entries: Sequence[FileInfo],
-    findings: list[Finding],
-) -> Partition:
-    """Identify the partition of a folder in a log dir whose files are known.
+    def partition_in(
+        self, files: LogDirFiles, folder: PartitionFolder, entries: Sequence[FileInfo]
+    ) -> Partition:
+        """Identify the partition of a folder in a log dir whose files are known.
 
-    Args:
-        storage: the storage of the folder.
-        files: contents of the log dir's own files.
-        folder: name of the folder, parsed.
-        entries: its files.
-        findings: findings on unreadable files are added to it.
-    """
-    problems: list[str] = []
-    by_name = {entry.name: entry for entry in entries if not entry.is_folder}
-    origin = Origin(
-        source_id=files.cluster_id,
-        topic_id=SideFileReader(storage, problems, StorageError).topic_id(by_name),
-        topic=folder.topic,
-        partition=folder.partition,
-        broker_id=files.broker_id,
-    )
-    findings += [Finding(FindingKind.DAMAGED_FILE, text, folder.topic) for text in problems]
-    # The checkpoints' entry belongs to the folder with the same partition that has replaced this
-    # one.
-    if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
-        return Partition(origin, NO_CHECKPOINTS)
-    return Partition(origin, files.checkpoints_of(TopicPartition(folder.topic, folder.partition)))
+        Args:
+            files: contents of the log dir's own files.
+            folder: name of the folder, parsed.
+            entries: its files.
+        """
+        problems: list[str] = []
+        by_name = {entry.name: entry for entry in entries if not entry.is_folder}
+        topic, number = folder.topic, folder.partition
+        topic_id = SideFileReader(self.storage, problems, StorageError).topic_id(by_name)
+        origin = Origin(files.cluster_id, topic_id, topic, number, files.broker_id)
+        self.findings.extend(Finding(FindingKind.DAMAGED_FILE, text, topic) for text in problems)
+        # The checkpoints' entry belongs to the folder with the same partition that has replaced
+        # this one.
+        if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
+            return Partition(origin, NO_CHECKPOINTS)
+        return Partition(origin, files.checkpoints_of(TopicPartition(topic, number)))
 
+    def checked_log_start(self, partition: Partition, segments: Sequence[SegmentFile]) -> int:
+        """Return the log start from its checkpoint; from the first segment if that is implausible.
 
-def checked_log_start(
-    storage: Storage,
-    partition: Partition,
-    segments: Sequence[SegmentFile],
-    findings: list[Finding],
-) -> int:
-    """Return the log start from its checkpoint; from the first segment if that is implausible.
-
-    Args:
-        storage: the storage of the segments.
-        partition: the partition.
-        segments: its segments, by base offset.
-        findings: a finding on an implausible checkpoint is added to it.
-    """
-    claimed = partition.checkpoints.log_start_offset
-    first = segments[0].base_offset if segments else 0
-    end = log_end_below(storage, segments, claimed or 0)
-    if end is None:
-        return max(first, claimed or 0)
-    text = f"the log start offset {claimed} is above the log's end {end}: ignored"
-    findings.append(Finding(FindingKind.DAMAGED_FILE, text, SideFile.LOG_START_OFFSETS))
-    return first
+        Args:
+            partition: the partition.
+            segments: its segments, by base offset.
+        """
+        claimed = partition.checkpoints.log_start_offset
+        first = segments[0].base_offset if segments else 0
+        end = log_end_below(self.storage, segments, claimed or 0)
+        if end is None:
+            return max(first, claimed or 0)
+        text = f"the log start offset {claimed} is above the log's end {end}: ignored"
+        self.note(FindingKind.DAMAGED_FILE, text, SideFile.LOG_START_OFFSETS)
+        return first

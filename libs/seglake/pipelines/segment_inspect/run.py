@@ -21,7 +21,7 @@ from seglake.pipelines.segment_inspect.contents import (
 )
 from seglake.pipelines.segment_inspect.errors import WrongPathError
 from seglake.pipelines.segment_inspect.findings import finding_of
-from seglake.pipelines.segment_inspect.folder_look import inspect_log_dirs, inspect_partition_folder
+from seglake.pipelines.segment_inspect.folder_look import FolderLook
 from seglake.pipelines.segment_inspect.json_report import json_lines
 from seglake.pipelines.segment_inspect.manifest_look import inspect_manifest
 from seglake.pipelines.segment_inspect.partition_log import is_partition
@@ -147,7 +147,7 @@ class _Inspection:
             if not info.is_folder:
                 found = self._file(info, shown)
             elif is_in_partition:
-                found = inspect_partition_folder(self._storage, found_path, entries, shown)
+                found = FolderLook(self._storage, shown).at_partition(found_path, entries)
             else:
                 found = self._folder(found_path, shown)
             yield from shown.of(self._watched(found, shown))
@@ -207,7 +207,8 @@ class _Inspection:
             kind = FindingKind.IN_TIER if is_accounted else FindingKind.NOT_READ
             findings.append(Finding(kind, files.reason, files.place))
         if log_dirs:
-            return chain(of_tiers, inspect_log_dirs(storage, path, log_dirs, shown, findings))
+            look = FolderLook(storage, shown)
+            return chain(of_tiers, look.at_log_dirs(path, log_dirs, findings))
         whole = FileFound(path, PathKind.FOLDER, 0)
         return chain(of_tiers, [whole, *findings, SideFileSummary(whole)] if findings else ())
 

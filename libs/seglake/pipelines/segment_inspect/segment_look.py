@@ -2,20 +2,17 @@
 
 from collections.abc import Iterator
 
-from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import SegmentFile
 from seglake.pipelines.segment_inspect.contents import Content
 from seglake.pipelines.segment_inspect.log_scan import LogScan
 from seglake.pipelines.segment_inspect.partition_log import (
     UNKNOWN_PARTITION,
+    FolderReader,
     Partition,
     SegmentPlace,
-    files_in,
     last_place,
-    listed,
     lone_segment,
-    partition_at,
     place_in,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
@@ -36,12 +33,12 @@ def inspect_segment(
         kind: a segment or a KRaft snapshot.
         shown: the part to show.
     """
-    findings: list[Finding] = []
-    partition, place = _place_of(storage, path, kind, findings)
+    reader = FolderReader(storage)
+    partition, place = _place_of(reader, path, kind)
     first_offset = place.file.base_offset
     scan = LogScan(storage, partition, first_offset=first_offset, log_start_offset=0, shown=shown)
     yield from scan.segment(place, kind)
-    yield from findings
+    yield from reader.findings
     yield from scan.finish(path, kind, partition.checkpoints.log_start_offset)
 
 
@@ -57,9 +54,8 @@ def claimed_first_offset(storage: Storage, path: str) -> int | None:
     return None if unit is None or unit.first_offset < 0 else unit.first_offset
 
 
-def _place_of(
-    storage: Storage, path: str, kind: PathKind, findings: list[Finding]
-) -> tuple[Partition, SegmentPlace]:
+def _place_of(folder: FolderReader, path: str, kind: PathKind) -> tuple[Partition, SegmentPlace]:
+    storage = folder.storage
     folder_path, _, name = path.rpartition("/")
     if kind is PathKind.KRAFT_SNAPSHOT:
         # A snapshot is a finished file, not the end of a log, so truncation and zero bytes are
@@ -70,19 +66,18 @@ def _place_of(
     if file_name is None:
         base_offset = claimed_first_offset(storage, path) or 0
         text = f"the name has no base offset: the first offset in the file, {base_offset}, is used"
-        findings.append(Finding(FindingKind.NOTE, text, name))
+        folder.note(FindingKind.NOTE, text, name)
         return UNKNOWN_PARTITION, last_place(lone_segment(storage, path, base_offset))
-    unknown = "the files beside the segment are unknown"
-    entries = listed(storage, folder_path, unknown, findings)
-    partition = partition_at(storage, folder_path, entries, findings)
+    entries = folder.listed(folder_path, "the files beside the segment are unknown")
+    partition = folder.partition_at(folder_path, entries)
     file = lone_segment(storage, path, file_name.base_offset)
     if partition is None:
         return UNKNOWN_PARTITION, last_place(file)
-    found = files_in(storage, folder_path, entries, findings)
+    found = folder.files_in(folder_path, entries)
     for index, segment in enumerate(found.segments):
         if segment.path == path:
             return partition, place_in(storage, partition, found.segments, index)
     reason = next((skipped.reason for skipped in found.skipped if str(skipped.file) == name), None)
-    findings.append(Finding(FindingKind.NOTE, f"an ingest skips this file: {reason}", name))
+    folder.note(FindingKind.NOTE, f"an ingest skips this file: {reason}", name)
     folder_name = folder_path.rsplit("/", 1)[-1]
     return partition, last_place(file._replace(name=f"{folder_name}/{name}"), partition)

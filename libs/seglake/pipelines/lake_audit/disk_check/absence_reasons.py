@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.lake.parquet_rows import NULL_NUMBER, numbers
+from seglake.lake.parquet_rows import NULL_NUMBER, is_one_of, numbers
 from seglake.log_tables.batch_rows import BatchState
-from seglake.pipelines.lake_audit.disk_check.ledger_rows import Flags, Offsets, is_one_of
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import Flags, Offsets
 
 Reason = tuple[str, Flags]  # a reason, and for each record whether it applies
 IN_QUARANTINE = "in quarantine"

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from seglake.lake.parquet_rows import Within, numbers, read_rows
+from seglake.lake.parquet_rows import Within, is_one_of, numbers, read_rows
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
-from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts, is_one_of
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.segment_codec.formats.errors import DefectCode

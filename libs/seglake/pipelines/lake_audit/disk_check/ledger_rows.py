@@ -3,11 +3,10 @@
 A generation is the number of a topic's commit; it rises with each commit.
 """
 
-from collections.abc import Container, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.log_tables.ledger_layers import RangeKind
@@ -62,15 +61,3 @@ def look_up(rising: Offsets, requested: Offsets) -> tuple[Offsets, Flags]:
     if len(rising):
         is_there = rising[np.minimum(places, len(rising) - 1)] == requested
     return places, is_there
-
-
-def is_one_of(rows: pa.Table, column: str, requested: Container[str | None]) -> Flags:
-    """Flag the rows whose text is requested, without a Python object for each row."""
-    # Any: pyarrow's stubs give each column the type of a chunk.
-    chunk: Any = rows.column(column).combine_chunks()
-    if not isinstance(chunk, pa.DictionaryArray):
-        chunk = chunk.dictionary_encode()
-    values = [*chunk.dictionary.to_pylist(), None]
-    codes = chunk.indices.cast(pa.int64()).fill_null(len(values) - 1).to_numpy()
-    result: Flags = np.array([value in requested for value in values], np.bool_)[codes]
-    return result
