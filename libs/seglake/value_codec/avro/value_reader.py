@@ -42,7 +42,7 @@ class AvroReader:
 
     def read(self, bodies: Bodies) -> Decoded:
         """Decode bodies, as `ColumnReader` says; the texts of a column may have 2 GiB."""
-        content, starts, ends = in_one_form(bodies)
+        data, starts, ends = in_one_form(bodies)
         outcomes, places = np.zeros(len(starts), np.int64), starts.copy()
         most = max(_WORDS_AT_ONCE // (len(self._columns.slots) + 1), 64)
         at_once = min(most, len(starts))
@@ -55,7 +55,7 @@ class AvroReader:
                 stored = empty_columns(self._columns, room)
             some = slice(first, first + at_once)
             verdicts = outcomes[some], places[some]
-            parts.append(self._part(content, (starts[some], ends[some]), verdicts, stored))
+            parts.append(self._part(Bodies(data, starts[some], ends[some]), verdicts, stored))
             stored.clear()
             first += len(parts[-1])
             size += parts[-1].nbytes
@@ -67,30 +67,28 @@ class AvroReader:
         reasons[bad], positions[bad] = _CODES[outcomes[bad]], places[bad] - starts[bad]
         return Decoded(whole, reasons, positions)
 
-    def _part(
-        self, data: NDArray[np.uint8], bounds: _Pair, verdicts: _Pair, stored: StoredColumns
-    ) -> ArrowArray:
+    def _part(self, bodies: Bodies, verdicts: _Pair, stored: StoredColumns) -> ArrowArray:
         """Return the values of the first bodies, as many as there is room for, but at least one."""
-        count = self._run(self._program, data, bounds, verdicts, stored)
-        if not count and len(bounds[0]):
-            return self._alone(data, bounds, verdicts)
-        return self._array(data, verdicts[0][:count], stored)
+        count = self._run(self._program, bodies, verdicts, stored)
+        if not count and len(bodies.starts):
+            return self._alone(bodies, verdicts)
+        return self._array(bodies.data, verdicts[0][:count], stored)
 
-    def _alone(self, data: NDArray[np.uint8], bounds: _Pair, verdicts: _Pair) -> ArrowArray:
+    def _alone(self, bodies: Bodies, verdicts: _Pair) -> ArrowArray:
         """Return the value of the first body, whose lists need more room than others."""
-        first = bounds[0][:1], bounds[1][:1]
+        first = bodies.of(np.zeros(1, np.int64))
         outcomes, places = verdicts
         nothing = self._columns._replace(slots=[], flags=[])
         counted = empty_columns(nothing, np.full(nothing.levels, _MOST_ITEMS))
-        self._run(self._program.without_places(), data, first, verdicts, counted)
+        self._run(self._program.without_places(), first, verdicts, counted)
         room = counted.kept
         room[0] = 1
         if outcomes[0] == op.OK and self._columns.bytes_of(room) > MOST_BYTES:
-            outcomes[0], places[0] = op.TOO_LARGE, first[0][0]
+            outcomes[0], places[0] = op.TOO_LARGE, first.starts[0]
         stored = empty_columns(self._columns, room if outcomes[0] == op.OK else room.clip(max=1))
         if outcomes[0] == op.OK:
-            self._run(self._program, data, first, verdicts, stored)
-        return self._array(data, outcomes[:1], stored)
+            self._run(self._program, first, verdicts, stored)
+        return self._array(bodies.data, outcomes[:1], stored)
 
     def _array(
         self, data: NDArray[np.uint8], outcomes: NDArray[np.int64], stored: StoredColumns
@@ -102,19 +100,12 @@ class AvroReader:
         is_sound = None if not outcomes.any() else (outcomes == op.OK).view(np.uint8)
         return ArrayMaker(stored, data, copy_ranges).array(self._columns.top, is_sound)
 
-    def _run(
-        self,
-        program: Program,
-        data: NDArray[np.uint8],
-        bounds: _Pair,
-        verdicts: _Pair,
-        stored: StoredColumns,
-    ) -> int:
+    def _run(self, program: Program, bodies: Bodies, verdicts: _Pair, stored: StoredColumns) -> int:
         """Store the entries and verdicts of bodies; return for how many there was room."""
         from seglake.value_codec.kernels.value_kernel import read_values  # imports numba, 0.2 s
 
-        run = op.Run(*program, data, _POWERS, self._stack, stored)
-        count: int = read_values(run, *bounds, *verdicts)
+        run = op.Run(*program, bodies.data, _POWERS, self._stack, stored)
+        count: int = read_values(run, bodies.starts, bodies.ends, *verdicts)
         return count
 
 

@@ -61,11 +61,10 @@ def _place(shape: Shape, path: int, paths: Paths) -> Place:
 
     members, items = {}, None
     paths.counts[path] = paths.depths[path] = 0  # a known shape is not limited in size or depth
-    if shape.kind is Kind.MAP and shape.items is not None:
+    if shape.items is not None:
         items = _place(shape.items, add_items(paths, path), paths)
+    if shape.kind is Kind.MAP:
         paths.modes[path] = op.MAP
-    elif shape.kind is Kind.LIST and shape.items is not None:
-        items = _place(shape.items, add_items(paths, path), paths)
     for key, member in shape.members.items():
         paths.counts[path] = 0
         name = np.frombuffer(key.encode(), np.uint8)
