@@ -64,7 +64,12 @@ def main(argv: Sequence[str]) -> int:
 def _places(disk: Disk, scratch: Path, replication: int, stack: ExitStack) -> list[Place]:
     s3 = stack.enter_context(versitygw(scratch / "s3"))
     hdfs = stack.enter_context(
-        hdfs_cluster(scratch / "hdfs", data_node_count=replication, replication=replication)
+        hdfs_cluster(
+            scratch / "hdfs",
+            data_node_count=replication,
+            replication=replication,
+            is_one_process=False,
+        )
     )
     s3.make_bucket(_BUCKET)
     os.environ.update(s3.environment())  # for the commands that are measured

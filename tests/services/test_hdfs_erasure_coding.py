@@ -8,7 +8,8 @@ import pytest
 
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.hdfs_storage import HdfsStorage
-from support.hdfs_runs import DISK, LOCAL, seglake
+from support.hdfs_runs import DISK, LOCAL
+from support.remote_runs import in_process
 from support.servers.hdfs_cluster import HdfsCluster, hdfs_cluster
 
 pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have to be fetched
@@ -43,7 +44,7 @@ def test_a_lake_in_a_coded_folder_is_as_good_as_a_local_one(
     lakes = str(tmp_path / "lake"), f"{coded.uri}{_FOLDER}/lake"
     for command in ("ingest", "ingest", "audit"):
         calls = [(command, "--source", str(DISK), "--lake", lake, *LOCAL) for lake in lakes]
-        local, remote = (seglake({}, *call, "--json") for call in calls)
+        local, remote = (in_process({}, (*call, "--json")) for call in calls)
         assert remote.code == local.code, remote.errors
         facts = [json.loads(ended.out) for ended in (local, remote)]
         assert facts[0].get("records") == facts[1].get("records")

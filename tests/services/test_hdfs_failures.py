@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ from hdfs_native import Client
 from seglake.storage.errors import PlaceError, RefusedError, StorageError, StoreSilentError
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.hdfs_storage import HdfsStorage
-from support.hdfs_runs import DISK, LOCAL, Ended, fetched, ingested_in_waves, put, seglake
+from support.hdfs_runs import DISK, LOCAL, fetched, ingested_in_waves, put, seglake
 from support.made_logs import made_records, make_log_dir
-from support.remote_runs import ingested_at
+from support.remote_runs import Ended, in_process, ingested_at
 from support.servers.hadoop_programs import write_conf
 from support.servers.hdfs_cluster import HdfsCluster, hdfs_cluster
 from support.servers.processes import LOOPBACK, free_port
@@ -24,8 +25,15 @@ _NOTHING = HadoopProperties()
 _FAILED, _REFUSED = 1, 2
 
 
+def _ended(environment: dict[str, str], arguments: Sequence[str]) -> Ended:
+    """How a command ends; all connections of a process are of one user."""
+    if "HADOOP_USER_NAME" in environment:
+        return seglake(environment, *arguments)
+    return in_process(environment, arguments)
+
+
 def _ingest(source: str, lake: str, **environment: str) -> Ended:
-    return seglake(environment, "ingest", "--source", source, "--lake", lake, *LOCAL)
+    return _ended(environment, ["ingest", "--source", source, "--lake", lake, *LOCAL])
 
 
 _REACHES = {
@@ -41,7 +49,7 @@ _REACHES = {
 def _reached(command: str, place: str, folder: Path, **environment: str) -> Ended:
     """How a command ends that reaches for a place."""
     arguments = [part.format(place=place, tmp=folder) for part in _REACHES[command]]
-    return seglake(environment, *arguments)
+    return _ended(environment, arguments)
 
 
 def _paragraph(ended: Ended, code: int) -> str:
@@ -169,8 +177,8 @@ def test_port_of_another_service_is_told(hdfs: HdfsCluster) -> None:
 
 @pytest.mark.slow
 def test_name_node_that_hangs_is_given_up(tmp_path: Path) -> None:
-    with hdfs_cluster(tmp_path / "hdfs") as hdfs:
-        os.kill(hdfs.name_node.pid, signal.SIGSTOP)
+    with hdfs_cluster(tmp_path / "hdfs", is_one_process=False) as hdfs:
+        os.kill(hdfs.nodes[0].pid, signal.SIGSTOP)
         said = _paragraph(_ingest(f"{hdfs.uri}/kafka", str(tmp_path / "lake")), _FAILED)
         assert "has not answered in 45 s" in said
         said = _paragraph(_ingest(str(DISK), f"{hdfs.uri}/lake"), _FAILED)
@@ -181,14 +189,15 @@ def test_name_node_that_hangs_is_given_up(tmp_path: Path) -> None:
 def test_data_node_may_die_in_the_middle_of_a_run(tmp_path: Path) -> None:
     edges = {("orders", number): list(range(0, 4001, 500)) for number in range(4)}
     source = make_log_dir(tmp_path / "data", edges)
-    with hdfs_cluster(tmp_path / "hdfs", data_node_count=3, replication=2) as hdfs:
+    folder = tmp_path / "hdfs"
+    with hdfs_cluster(folder, data_node_count=3, replication=2, is_one_process=False) as hdfs:
         put(source, hdfs, "/kafka")
         steps: list[str] = []
 
         def kill(step: str) -> None:
             steps.append(step)
             if step == "records":
-                hdfs.data_nodes[0].kill()
+                hdfs.nodes[1].kill()
 
         summary = ingested_in_waves(f"{hdfs.uri}/kafka", f"{hdfs.uri}/lake", {}, kill)
         assert summary.exit_code == 0

@@ -12,8 +12,9 @@ import pytest
 
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.hdfs_storage import HdfsStorage
-from support.hdfs_runs import DISK, LOCAL, fetched, ingested_in_waves, names_of, seglake
+from support.hdfs_runs import DISK, LOCAL, fetched, ingested_in_waves, names_of
 from support.made_logs import made_records, make_log_dir
+from support.remote_runs import in_process, ingested_at
 from support.servers.hadoop_programs import write_conf
 from support.servers.hdfs_cluster import HdfsCluster
 from support.servers.hdfs_pair import HdfsPair, hdfs_pair
@@ -68,7 +69,7 @@ def test_silent_name_node_is_passed_over(hdfs: HdfsCluster, silent: str, tmp_pat
     conf = write_conf(tmp_path, {"fs.defaultFS": "hdfs://prod", **names_of(hdfs), _FIRST: silent})
     for said, code in (("2070 records", 3), ("nothing ingested", 0)):
         places = ("--source", str(DISK), "--lake", "hdfs://prod/data/passed-over")
-        ended = seglake({"HADOOP_CONF_DIR": str(conf)}, "ingest", *places, *LOCAL)
+        ended = in_process({"HADOOP_CONF_DIR": str(conf)}, ("ingest", *places, *LOCAL))
         assert ended.code == code, ended.errors
         assert ended.out.startswith(said)
 
@@ -94,7 +95,7 @@ def test_a_stand_by_takes_over_in_the_middle_of_a_run(
     expected = made_records({key: range(stops[-1]) for key, stops in edges.items()})
     assert records_taken(fetched(pair, f"/{kind}", tmp_path / "lake")) == expected
     again = ("ingest", "--source", str(source), "--lake", lake, *LOCAL)
-    assert "nothing new" in seglake({"HADOOP_CONF_DIR": str(pair.conf)}, *again).out
+    assert "nothing new" in in_process({"HADOOP_CONF_DIR": str(pair.conf)}, again).out
 
 
 def test_a_stand_by_may_take_over_from_one_that_says_nothing(pair: HdfsPair) -> None:
@@ -102,15 +103,13 @@ def test_a_stand_by_may_take_over_from_one_that_says_nothing(pair: HdfsPair) -> 
     silent = pair.name_nodes["nn2"]
     os.kill(silent.pid, signal.SIGSTOP)
     with ThreadPoolExecutor(1) as pool:
-        environment = {"HADOOP_CONF_DIR": str(pair.conf)}
-        places = ("--source", str(DISK), "--lake", "hdfs://prod/lake")
-        running = pool.submit(seglake, environment, "ingest", *places, *LOCAL)
+        properties = HadoopProperties(pair.properties)
+        running = pool.submit(ingested_at, str(DISK), "hdfs://prod/lake", properties)
         time.sleep(_BEFORE_SECONDS)
         pair.make_active("nn1")
-        ended = running.result()
+        summary = running.result()
     silent.kill()
-    assert ended.code == 3, ended.errors
-    assert ended.out.startswith("2070 records")
+    assert (summary.exit_code, summary.records) == (3, 2070)
 
 
 def test_delta_rs_waits_until_one_of_two_that_stand_by_takes_over(pair: HdfsPair) -> None:

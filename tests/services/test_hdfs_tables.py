@@ -26,7 +26,7 @@ from support.keyed_logs import Values, write
 from support.lakes import versions
 from support.latest_state import assert_current
 from support.people import people_disk
-from support.remote_runs import all_content, ingested_at
+from support.remote_runs import all_content, in_process, ingested_at
 from support.servers.hdfs_cluster import HdfsCluster
 from support.taken import is_nothing_new
 
@@ -129,7 +129,7 @@ def test_lines_of_the_page_work(
     assert all_content(fetched(hdfs, "/data/lake", tmp_path / "lake")) == expected
     assert len(named) == 2
     for arguments in named:  # other names of the same places: nothing there is new
-        ended = seglake(conf, *arguments, *LOCAL)
+        ended = in_process(conf, (*arguments, *LOCAL))
         assert ended.code == 0, ended.errors
         assert ended.out.startswith("nothing ingested in 10 partitions")
 
@@ -138,7 +138,7 @@ def test_view_is_a_place_for_source_and_lake(
     hdfs: HdfsCluster, disk: str, conf: dict[str, str], expected: _Content, tmp_path: Path
 ) -> None:
     places = ("--source", "viewfs://view/disks/kafka", "--lake", "viewfs://view/lakes/viewed")
-    ended = seglake(conf, "ingest", *places, *LOCAL)
+    ended = in_process(conf, ("ingest", *places, *LOCAL))
     assert ended.code == 3, ended.errors
     assert all_content(fetched(hdfs, "/data/viewed", tmp_path / "lake")) == expected
 
@@ -148,17 +148,18 @@ def test_audit_inspect_and_cat_read_hdfs(
 ) -> None:
     lake = f"{hdfs.uri}{hdfs_folder}/lake"
     ingested_at(disk, lake, _NOTHING)
-    audit = seglake(conf, "audit", "--lake", lake, "--source", "hdfs:///backup", "--json", *LOCAL)
+    places = ("--lake", lake, "--source", "hdfs:///backup")
+    audit = in_process(conf, ("audit", *places, "--json", *LOCAL))
     facts = json.loads(audit.out)
     assert (audit.code, facts["exit_code"]) == (0, 0)
     assert facts["disks"]
-    there = seglake(conf, "inspect", "hdfs:///backup/kafka/broker-0/v2-none-1", "--json")
-    here = seglake({}, "inspect", str(DISK / "v2-none-1"), "--json")
+    there = in_process(conf, ("inspect", "hdfs:///backup/kafka/broker-0/v2-none-1", "--json"))
+    here = in_process({}, ("inspect", str(DISK / "v2-none-1"), "--json"))
     assert there.code == 0
     assert there.out.replace("hdfs://prod/backup/kafka/broker-0", str(DISK)) == here.out
-    printed = seglake(conf, "cat", "--source", "hdfs:///backup/kafka/broker-0")
-    assert printed.out == seglake({}, "cat", "--source", str(DISK)).out
-    of_lake = seglake(conf, "cat", "--lake", lake)
+    printed = in_process(conf, ("cat", "--source", "hdfs:///backup/kafka/broker-0"))
+    assert printed.out == in_process({}, ("cat", "--source", str(DISK))).out
+    of_lake = in_process(conf, ("cat", "--lake", lake))
     assert sorted(of_lake.out.splitlines()) == sorted(printed.out.splitlines())
 
 
@@ -174,7 +175,7 @@ def test_replay_on_hdfs_fills_a_gap_from_another_copy(
     put(damaged, hdfs, f"{hdfs_folder}/damaged")
     lake = ("--lake", f"{hdfs.uri}{hdfs_folder}/lake")
     took = ingested_at(f"{hdfs.uri}{hdfs_folder}/damaged", lake[1], _NOTHING).records
-    ended = seglake({}, "replay", *lake, "--source", disk, "--json", *LOCAL)
+    ended = in_process({}, ("replay", *lake, "--source", disk, "--json", *LOCAL))
     assert ended.code == 0, ended.errors
     brought = json.loads(ended.out)["repaired_records"]
     assert (took < 2070, took + brought) == (True, 2070)
@@ -188,7 +189,7 @@ def test_latest_on_hdfs_replaces_the_files_in_which_a_row_changes(
     for more in ((), (("a", b"2"), ("b", None), ("c", b"1"))):
         log += more
         assert ingested_at(str(write(tmp_path / "disk", *log)), lake, _NOTHING).exit_code == 0
-        ended = seglake({}, "latest", "--lake", lake, "--topics=orders")
+        ended = in_process({}, ("latest", "--lake", lake, "--topics=orders"))
         assert ended.code == 0, ended.errors
     assert "3 new records, 1 keys new, 2 changed" in ended.out
     copy = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "copy")
@@ -203,10 +204,10 @@ def test_erase_on_hdfs_leaves_no_byte_of_the_records(
     source = f"{hdfs.uri}{hdfs_folder}/disk"
     assert ingested_at(source, lake[1], _NOTHING).records == 20
     call = ("erase", *lake, "--topics", "orders", "--key", "ann's key", "--purge")
-    erased = seglake({}, *call, *LOCAL, "--json")
+    erased = in_process({}, (*call, *LOCAL, "--json"))
     assert (erased.code, json.loads(erased.out or "{}").get("records")) == (0, 7), erased.errors
     assert ingested_at(source, lake[1], _NOTHING).records == 0
-    audited = seglake({}, "audit", *lake, *LOCAL)
+    audited = in_process({}, ("audit", *lake, *LOCAL))
     assert audited.code == 0, audited.out
     copy = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "copy")
     assert places_of(copy, b"secret of ann") == []

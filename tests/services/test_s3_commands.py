@@ -1,6 +1,5 @@
 """The commands on S3: what they print, and that no key is in it."""
 
-import io
 import json
 import os
 import shutil
@@ -9,21 +8,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import pyspark
 import pytest
 
-from seglake.cli import main as cli
 from seglake.environment.java_home import provide_java
 from seglake.storage import s3_access
+from support import remote_runs
 from support.erasures import places_of
 from support.keyed_logs import Values, write
 from support.lakes import read_table
 from support.latest_state import assert_current
 from support.people import people_disk
+from support.remote_runs import Ended
 from support.servers import s3_server
 from support.servers.hadoop_programs import write_conf
 from support.servers.s3_server import S3Server, without_aws
@@ -35,25 +34,14 @@ _DISK = _ROOT / "samples" / "broker-0"
 _LOCAL = ("--engine", "local", "--set", "limits.local_processes=1")
 
 
-class Ended(NamedTuple):
-    code: int
-    out: str
-    errors: str
-
-
 def seglake(environment: Mapping[str, str], *arguments: str) -> Ended:
     """Run a command in a process of its own."""
     return _run(environment, [sys.executable, "-m", "seglake", *arguments])
 
 
 def in_process(environment: Mapping[str, str], arguments: Sequence[str]) -> Ended:
-    """Run a command in this process, which has loaded everything already."""
-    out, errors = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        code = cli.main(arguments)
-    return _without_keys(environment, Ended(code, out.getvalue(), errors.getvalue()))
+    """Run a command in this process, and see that nothing it prints is a key."""
+    return _without_keys(environment, remote_runs.in_process(environment, arguments))
 
 
 def _run(environment: Mapping[str, str], command: Sequence[str | Path]) -> Ended:
@@ -199,10 +187,10 @@ def test_inspect_takes_the_settings_that_lead_to_a_store(s3: S3Server, lake: str
 
 def test_cat_prints_what_lies_on_s3_as_it_prints_disks(s3: S3Server, lake: str) -> None:
     environment = s3.environment()
-    local = seglake({}, "cat", "--source", str(_DISK))
-    there = seglake(environment, "cat", "--source", "s3a://command-disks/broker-0")
+    local = in_process({}, ("cat", "--source", str(_DISK)))
+    there = in_process(environment, ("cat", "--source", "s3a://command-disks/broker-0"))
     assert (there.out, there.code) == (local.out, local.code)
-    of_lake = seglake(environment, "cat", "--lake", lake)
+    of_lake = in_process(environment, ("cat", "--lake", lake))
     assert sorted(of_lake.out.splitlines()) == sorted(local.out.splitlines())
     assert of_lake.code == 3  # gaps of damaged batches
 

@@ -1,4 +1,4 @@
-"""Files to and from HDFS past our own storage, and the commands as processes beside it."""
+"""Files to and from HDFS past our own storage, and runs beside it."""
 
 import io
 import os
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from hdfs_native import Client, WriteOptions
 
@@ -21,6 +21,7 @@ from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.storages import Storages
 from seglake.task_engine.engine import LocalEngine
 from support.ingest_drivers import WAVES
+from support.remote_runs import Ended
 from support.servers.hadoop_programs import write_conf
 from support.servers.hdfs_cluster import HdfsCluster
 
@@ -33,14 +34,6 @@ _TRIES = 4  # on a loaded machine both data nodes may miss the client's deadline
 _HADOOPS = ("HADOOP_", "SPARK_HOME")
 _SECONDS = 280
 _DEAD = "127.0.0.1:1"
-
-
-class Ended(NamedTuple):
-    """Result of a command; `errors` is its output on stderr."""
-
-    code: int
-    out: str
-    errors: str
 
 
 class NameNodes(Protocol):
@@ -116,7 +109,7 @@ def names_of(hdfs: HdfsCluster) -> dict[str, str]:
 
 
 def seglake(environment: Mapping[str, str], *arguments: str) -> Ended:
-    """Run a command that finds nothing of Hadoop but what the environment names."""
+    """Run a command in a process that finds nothing of Hadoop but what the environment names."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_HADOOPS)}
     packages = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(

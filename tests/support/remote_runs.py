@@ -1,13 +1,17 @@
-"""Runs of the ingest with sources and lakes anywhere, in this process and in several at once."""
+"""Runs with sources and lakes anywhere, in this process and in several at once."""
 
 import io
 import json
 import multiprocessing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pytest
+
+from seglake.cli import main as cli
 from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.ingest_steps.run_context import ScanContext
 from seglake.lake.delta_tables import LakeTables
@@ -44,6 +48,28 @@ def ingested_at(
                 reporter=RunReporter(io.StringIO()),
             ),
         )
+
+
+class Ended(NamedTuple):
+    """Result of a command; `errors` is its output on stderr."""
+
+    code: int
+    out: str
+    errors: str
+
+
+def in_process(environment: Mapping[str, str], arguments: Sequence[str]) -> Ended:
+    """Run a command in this process, which has loaded everything already."""
+    # `cat` prints bytes.
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    errors = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.delenv("SPARK_HOME", raising=False)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        code = cli.main(arguments)
+    out.seek(0)
+    return Ended(code, out.read(), errors.getvalue())
 
 
 def all_content(lake: Path) -> dict[str, list[str]]:

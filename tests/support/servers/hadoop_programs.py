@@ -1,23 +1,28 @@
-"""Starts Hadoop's programs with one configuration: name nodes, data nodes and their tools."""
+"""Starts Hadoop's programs with one configuration: name nodes, data nodes, or both at once."""
 
 import json
 import os
-import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+import pyspark
 
 from seglake.environment.java_home import provide_java
 from support.servers.hadoop_jars import hadoop_jars
+from support.servers.hadoop_machine import MAIN_CLASS, HadoopMachine, hadoop_machine
 from support.servers.processes import LOOPBACK, Running, ServerError, started
 
 NAME_NODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATA_NODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 START_SECONDS = 120
-_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
-_TOOL_SECONDS = 120
+_JVM = (
+    *("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+    *("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"),
+)
+_GATEWAY = Path(pyspark.__file__).parent / "jars"  # has py4j, for the machine
 _STATE = "Hadoop:service=NameNode,name=FSNamesystemState"
 _ANY_PORT = f"{LOOPBACK}:0"
 _ON_LOOPBACK = {
@@ -49,26 +54,22 @@ class HadoopPrograms:
         self.conf = write_conf(folder / "server", {**_ON_LOOPBACK, **tmp, **properties})
 
     @contextmanager
-    def running(self, name: str, main_class: str, *arguments: str) -> Iterator[Running]:
-        """Run a program until the block ends."""
+    def running(
+        self, name: str, main_class: str, properties: Mapping[str, str]
+    ) -> Iterator[Running]:
+        """Run a program, with some properties of its own, until the block ends."""
+        own = [part for item in properties.items() for part in ("-D", "=".join(item))]
         log = self._folder / f"{name}.log"
-        with started([*self._command(main_class), *arguments], log=log) as running:
+        with started([*self._command(main_class), *own], log=log) as running:
             yield running
 
-    def format_names(self, *arguments: str) -> None:
-        """Make the folders of a name node."""
-        options = ("-format", "-nonInteractive", "-force")
-        with self.running("format", NAME_NODE, *arguments, *options) as format_:
-            wait_for(lambda: not format_.is_running, "the name node did not format its folder")
-
-    def run_tool(self, main_class: str, *arguments: str) -> None:
-        command = [*self._command(main_class), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TOOL_SECONDS)
-        if done.returncode:
-            raise ServerError(f"{' '.join(arguments)}: {done.stdout} {done.stderr}")
+    def machine(self) -> AbstractContextManager[HadoopMachine]:
+        """Run a machine for parts and tools."""
+        return hadoop_machine(self._command(MAIN_CLASS), self._folder / "machine.log")
 
     def _command(self, main_class: str) -> list[str | Path]:
-        class_path = f"{self.conf}:{self._jars}/*"
+        (gateway,) = _GATEWAY.glob("py4j-*.jar")
+        class_path = f"{self.conf}:{self._jars}/*:{gateway}"
         return [self._java, *_JVM, "-Djava.net.preferIPv4Stack=true", "-cp", class_path, main_class]
 
 

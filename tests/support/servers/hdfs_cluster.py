@@ -1,4 +1,4 @@
-"""HDFS on loopback: a name node and data nodes, processes of their own, to be killed one by one.
+"""HDFS on loopback: a name node and data nodes, in one process or in processes to be killed.
 
 Permissions are checked: who runs the tests is the superuser, HADOOP_USER_NAME makes someone else.
 """
@@ -11,7 +11,6 @@ from pathlib import Path
 from support.servers.hadoop_programs import (
     DATA_NODE,
     NAME_NODE,
-    START_SECONDS,
     HadoopPrograms,
     beans,
     is_up,
@@ -20,8 +19,7 @@ from support.servers.hadoop_programs import (
 )
 from support.servers.processes import LOOPBACK, Running, free_port
 
-_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
-_CODING = "org.apache.hadoop.hdfs.tools.ECAdmin"
+_ADMIN, _CODING = "DFSAdmin", "ECAdmin"
 _METRICS_SECONDS = 1
 _OF_DATA_NODES = {
     *("SendHeartbeat", "BlockReport", "BlockReceivedAndDeleted", "RegisterDatanode"),
@@ -38,10 +36,12 @@ class HdfsCluster:
         uri: of the root folder, without a slash at its end.
         properties: what a client needs to know.
         conf: folder with core-site.xml and hdfs-site.xml, as HADOOP_CONF_DIR takes it.
-        data_nodes: all that were started, the dead ones too.
+        nodes: the processes, the name node first; none if all of it is one process.
     """
 
-    def __init__(self, folder: Path, stack: ExitStack, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, stack: ExitStack, settings: Mapping[str, str], *, is_one_process: bool
+    ) -> None:
         self._folder = folder
         self._stack = stack
         self.http_port = free_port()
@@ -50,42 +50,46 @@ class HdfsCluster:
         self.uri = f"hdfs://{self.authority}"
         self.properties = {"fs.defaultFS": self.uri}
         self.conf = write_conf(folder / "conf", self.properties)
-        self.data_nodes: list[Running] = []
+        self.nodes: list[Running] = []
         self._programs = HadoopPrograms(folder, self._server_properties(settings))
         metrics = self._programs.conf / "hadoop-metrics2.properties"
         metrics.write_text(f"*.period={_METRICS_SECONDS}\n")
-        self._programs.format_names()
-        self.name_node = stack.enter_context(self._programs.running("name-node", NAME_NODE))
+        self._machine = stack.enter_context(self._programs.machine())
+        self._machine.format_names({})
+        self._is_one_process = is_one_process
+        if is_one_process:
+            self._machine.start_name_node()
+        else:
+            self._start("name-node", NAME_NODE, {})
 
-    def add_data_node(self) -> Running:
-        """Start a data node without waiting for it."""
-        name = f"data-node-{len(self.data_nodes)}"
-        place = f"dfs.datanode.data.dir=file://{self._folder / name}"
-        node = self._stack.enter_context(self._programs.running(name, DATA_NODE, "-D", place))
-        self.data_nodes.append(node)
-        return node
-
-    def wait_until_up(self) -> None:
-        """Wait until the name node knows all data nodes and lets files be written."""
-        self.name_node.wait_for_port(self.http_port, seconds=START_SECONDS)
-        self.name_node.wait_for_port(self._port, seconds=START_SECONDS)
-        count = len(self.data_nodes)
+    def start_data_nodes(self, count: int) -> None:
+        """Start data nodes and wait until the name node knows them and lets files be written."""
+        for name in (f"data-node-{number}" for number in range(count)):
+            place = {"dfs.datanode.data.dir": f"file://{self._folder / name}"}
+            if self._is_one_process:
+                self._machine.start_data_node(place)
+            else:
+                self._start(name, DATA_NODE, place)
         wait_for(lambda: is_up(self.http_port, count), f"{count} data nodes did not come up")
 
+    def _start(self, name: str, main_class: str, properties: Mapping[str, str]) -> None:
+        node = self._programs.running(name, main_class, properties)
+        self.nodes.append(self._stack.enter_context(node))
+
     def enter_safe_mode(self) -> None:
-        self._programs.run_tool(_ADMIN, "-safemode", "enter")
+        self._machine.run_tool(_ADMIN, "-safemode", "enter")
 
     def leave_safe_mode(self) -> None:
-        self._programs.run_tool(_ADMIN, "-safemode", "leave")
+        self._machine.run_tool(_ADMIN, "-safemode", "leave")
 
     def allow_space(self, path: str, byte_count: int) -> None:
         """Set how many bytes, replicas included, may lie below a folder."""
-        self._programs.run_tool(_ADMIN, "-setSpaceQuota", str(byte_count), path)
+        self._machine.run_tool(_ADMIN, "-setSpaceQuota", str(byte_count), path)
 
     def code(self, path: str, policy: str) -> None:
         """Let the files below a folder be erasure-coded."""
-        self._programs.run_tool(_CODING, "-enablePolicy", "-policy", policy)
-        self._programs.run_tool(_CODING, "-setPolicy", "-path", path, "-policy", policy)
+        self._machine.run_tool(_CODING, "-enablePolicy", "-policy", policy)
+        self._machine.run_tool(_CODING, "-setPolicy", "-path", path, "-policy", policy)
 
     def call_counts(self) -> dict[str, int]:
         """Return the number of clients' calls to the name node so far, by operation."""
@@ -121,16 +125,16 @@ def hdfs_cluster(
     data_node_count: int = 1,
     replication: int = 1,
     settings: Mapping[str, str] | None = None,
+    is_one_process: bool = True,
 ) -> Iterator[HdfsCluster]:
     """Start HDFS with its files and logs in `folder`; it ends with the block.
 
     Args:
         settings: more of its servers.
+        is_one_process: whether all nodes are one process, which is cheaper, but kills none alone.
     """
     with ExitStack() as stack:
         every = {"dfs.replication": str(replication), **(settings or {})}
-        cluster = HdfsCluster(folder, stack, every)
-        for _ in range(data_node_count):
-            cluster.add_data_node()
-        cluster.wait_until_up()
+        cluster = HdfsCluster(folder, stack, every, is_one_process=is_one_process)
+        cluster.start_data_nodes(data_node_count)
         yield cluster

@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from support.servers.hadoop_programs import (
-    DATA_NODE,
     NAME_NODE,
     START_SECONDS,
     HadoopPrograms,
@@ -17,7 +16,7 @@ from support.servers.hadoop_programs import (
 from support.servers.processes import LOOPBACK, Running, free_port
 
 NAMES = ("nn1", "nn2")
-_ADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
+_ADMIN = "DFSHAAdmin"
 _PROXY = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 
 
@@ -54,15 +53,15 @@ class HdfsPair:
             "dfs.replication": "1",
         }
         self._programs = HadoopPrograms(folder, self.properties | own | edits)
-        self._programs.format_names(*_identity(NAMES[0]))
+        self._machine = stack.enter_context(self._programs.machine())
+        self._machine.format_names(_identity(NAMES[0]))
         shutil.copytree(folder / NAMES[0], folder / NAMES[1])
         self.name_nodes = {name: self._started(name) for name in NAMES}
-        place = ("-D", f"dfs.datanode.data.dir=file://{folder / 'blocks'}")
-        stack.enter_context(self._programs.running("data-node", DATA_NODE, *place))
+        self._machine.start_data_node({"dfs.datanode.data.dir": f"file://{folder / 'blocks'}"})
         self.stand_by()
 
     def _started(self, name: str) -> Running:
-        node = self._programs.running(name, NAME_NODE, *_identity(name))
+        node = self._programs.running(name, NAME_NODE, _identity(name))
         return self._stack.enter_context(node)
 
     def stand_by(self) -> None:
@@ -79,17 +78,17 @@ class HdfsPair:
     def make_active(self, name: str) -> None:
         """Let a name node that stands by serve."""
         self._active = name
-        self._programs.run_tool(_ADMIN, "-transitionToActive", "--forceactive", name)
+        self._machine.run_tool(_ADMIN, "-transitionToActive", "--forceactive", name)
         wait_for(lambda: is_up(self._pages[name], 1), f"{name} did not find its data node")
 
     def make_stand_by(self, name: str) -> None:
         """Let a name node refuse clients."""
-        self._programs.run_tool(_ADMIN, "-transitionToStandby", name)
+        self._machine.run_tool(_ADMIN, "-transitionToStandby", name)
 
 
-def _identity(name: str) -> tuple[str, str]:
-    """Return the nameservice and id of the name node that a process is."""
-    return ("-D", f"dfs.ha.namenode.id={name}")
+def _identity(name: str) -> dict[str, str]:
+    """Return the property that says which name node a process is."""
+    return {"dfs.ha.namenode.id": name}
 
 
 @contextmanager
