@@ -39,9 +39,10 @@ def test_the_last_value_of_a_key_wins_and_a_tombstone_is_remembered(tmp_path: Pa
 def test_records_without_a_key_have_no_row_and_are_counted(tmp_path: Path) -> None:
     disk, lake = broker_disks.log_dir("03_v2_codecs", "stopped"), tmp_path / "lake"
     ingested(disk, lake)
+    records = read_table(lake, "records")
     for each in updated(lake, "*").topics:
         found = assert_current(lake, each.topic)
-        rows = [row for row in read_table(lake, "records") if row["topic"] == each.topic]
+        rows = [row for row in records if row["topic"] == each.topic]
         keyless = [row for row in rows if row["key"] is None]
         assert (each.records, each.without_key) == (len(rows), len(keyless))
         assert each.inserted == len(found)

@@ -246,7 +246,7 @@ def _with_damage(folder: Path, disk: Disk, random: Random) -> tuple[Disk, bytes,
     raise AssertionError(f"{chosen} is not on the disk")
 
 
-@pytest.mark.parametrize("seed", cases(range(8), telling={1, 7}))
+@pytest.mark.parametrize("seed", cases(range(8), telling={7}))
 def test_damage_in_one_copy_of_a_log_is_kept_while_the_lake_lacks_what_it_hides(
     tmp_path: Path, seed: int
 ) -> None:

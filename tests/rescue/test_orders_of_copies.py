@@ -57,7 +57,7 @@ def test_all_orders_of_copies_of_a_dead_log_end_in_the_same_rows(tmp_path: Path,
         assert kinds(audited(lake)) == set(), calls
 
 
-@pytest.mark.parametrize("seed", cases(range(40), telling={26, 27}))
+@pytest.mark.parametrize("seed", cases(range(40), telling={26}))
 def test_all_orders_of_copies_of_a_log_end_in_the_same_rows_and_gaps(
     tmp_path: Path, seed: int
 ) -> None:
@@ -119,7 +119,7 @@ def _mended(segments: Mapping[Path, bytes]) -> None:
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("seed", cases(range(40), telling={5, 39}))
+@pytest.mark.parametrize("seed", cases(range(40), telling={5}))
 def test_segments_of_copies_that_are_readable_later_only_fill_what_they_left(
     tmp_path: Path, seed: int
 ) -> None:

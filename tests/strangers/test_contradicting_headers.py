@@ -16,6 +16,7 @@ import pytest
 
 from seglake.task_engine.engine import Engine
 from support.audits import audited, checked, kinds
+from support.cases import cases
 from support.contradictions import (
     CONTRADICTIONS,
     PLACES,
@@ -180,7 +181,10 @@ def test_what_gives_no_row_is_quarantined_and_every_byte_and_offset_counts(
     assert not ingested(disk, lake, engine=engine).records
 
 
-@pytest.mark.parametrize("codec", [Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+# Once decompressed, the records are the same bytes: GZIP above and ZSTD tell that.
+@pytest.mark.parametrize(
+    "codec", cases([Codec.SNAPPY, Codec.LZ4, Codec.ZSTD], telling={Codec.ZSTD})
+)
 def test_rows_are_the_same_with_each_codec(tmp_path: Path, codec: Codec) -> None:
     disk, lake = tmp_path / "disk", tmp_path / "lake"
     write_contradictions(disk, codec)

@@ -8,7 +8,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_view import read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
-from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
+from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows, Quarantined
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.storage.local_storage import LocalStorage
@@ -61,10 +61,10 @@ def test_batches_and_gaps_that_reach_into_a_range_are_given(
 
 
 def test_quarantined_bytes_are_those_of_one_broker(partition: LakeRows) -> None:
-    ((segment, position),) = partition.quarantined(4)
+    ((segment, position),) = partition.quarantined(4).places
     assert segment == f"orders-0/{0:020}.log"
     assert position == len(made_batches("orders", 0, range(5))[0].data)
-    assert partition.quarantined(5) == partition.quarantined(None) == frozenset()
+    assert partition.quarantined(5) == partition.quarantined(None) == Quarantined()
 
 
 def test_what_a_repair_resolved_is_no_longer_quarantined(
@@ -73,7 +73,8 @@ def test_what_a_repair_resolved_is_no_longer_quarantined(
     sound = [Partition("orders", 0, [Segment(0, made_batches("orders", 0, range(30)))])]
     ingested(write_over(data, sound, broker_id=7), lake)
     files = read_snapshots(LakeTables(str(lake), LocalStorage()), [QUARANTINE])[QUARANTINE.name]
-    assert partition._replace(files={QUARANTINE.name: files.files}).quarantined(4) == frozenset()
+    again = partition._replace(files={QUARANTINE.name: files.files})
+    assert again.quarantined(4).places == frozenset()
 
 
 def test_rows_without_a_topic_id_belong_to_the_first_id_only(partition: LakeRows) -> None:

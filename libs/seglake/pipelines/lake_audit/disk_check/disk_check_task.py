@@ -32,7 +32,7 @@ from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
     why_absent,
     why_different,
 )
-from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
+from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows, Quarantined
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import Offsets
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
 from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
@@ -176,8 +176,7 @@ class _Check:
     def __init__(self, piece: DiskPiece) -> None:
         self._piece = piece
         self._report = PieceReport()
-        self._quarantined: frozenset[tuple[str, int]] = frozenset()
-        self._of_losers: frozenset[tuple[int, int, int]] = frozenset()
+        self._quarantined = Quarantined()
         self._builder = ColumnBuilder(
             piece.max_decompressed_batch_bytes, piece.read.decoded_bytes, LOWEST_OFFSET
         )
@@ -191,7 +190,6 @@ class _Check:
         files = self._piece.files
         try:
             self._quarantined = self._piece.lake.quarantined(self._piece.broker_id)
-            self._of_losers = self._piece.lake.of_losers()
             for index in range(len(files)):
                 try:
                     self._read(index)
@@ -231,8 +229,8 @@ class _Check:
                     self._report.damaged_spans += 1
                 elif not isinstance(item, Tail):
                     batch = item.last_offset, item.crc, item.size_bytes
-                    is_there = (file.name, item.position) in self._quarantined
-                    self._account(item, is_there or batch in self._of_losers)
+                    is_there = (file.name, item.position) in self._quarantined.places
+                    self._account(item, is_there or batch in self._quarantined.of_losers)
 
     def _account(self, unit: Unit, is_quarantined: bool) -> None:
         """Queue the part of a batch that the lake may have; record the offsets that it lacks."""

@@ -19,6 +19,19 @@ _KEY_COLUMNS = ("source_id", "topic_id", "partition")
 _PLACES = {RECORDS.name: "offset", BATCHES.name: "base_offset"}
 
 
+class Quarantined(NamedTuple):
+    """Batches of a partition that are in quarantine.
+
+    Attributes:
+        places: segment and position of one broker's unresolved batches.
+        of_losers: last offset, CRC and size of batches whose replica lost an election. A batch that
+            several replicas have is listed only once.
+    """
+
+    places: frozenset[tuple[str, int]] = frozenset()
+    of_losers: frozenset[tuple[int, int, int]] = frozenset()
+
+
 class LakeRows(NamedTuple):
     """A partition of a lake, and the files that may have rows of it.
 
@@ -62,25 +75,27 @@ class LakeRows(NamedTuple):
         columns = ("topic", "start_offset", "next_offset", "cause")
         return self._read(GAPS, columns, only)
 
-    def quarantined(self, broker_id: int | None) -> frozenset[tuple[str, int]]:
-        """Return segment and position of one broker's unresolved batches in quarantine."""
-        columns = ("topic", "broker_id", "segment", "position", "resolution", "generation")
+    def quarantined(self, broker_id: int | None) -> Quarantined:
+        """Return what is in quarantine of the partition, in one pass over its rows.
+
+        Args:
+            broker_id: the broker whose unresolved batches are returned by their places.
+        """
+        columns = (
+            *("topic", "broker_id", "segment", "position", "resolution", "generation"),
+            *("defect_code", "last_offset", "expected_crc", "length_bytes"),
+        )
         rows = self._read(QUARANTINE, columns, []).to_pylist()
         found = [row for row in rows if row["broker_id"] == broker_id]
         found.sort(key=lambda row: (row["generation"] or 0, row["resolution"] is not None))
         newest = {(row["segment"], row["position"]): row["resolution"] for row in found}
-        return frozenset(place for place, resolution in newest.items() if resolution is None)
-
-    def of_losers(self) -> frozenset[tuple[int, int, int]]:
-        """Return last offset, CRC and size of quarantined batches whose replica lost an election.
-
-        A batch that several replicas have is listed only once.
-        """
-        columns = ("topic", "defect_code", "last_offset", "expected_crc", "length_bytes")
-        return frozenset(
-            (row["last_offset"], row["expected_crc"], row["length_bytes"])
-            for row in self._read(QUARANTINE, columns, []).to_pylist()
-            if row["defect_code"] == DefectCode.REPLICA_CONFLICT
+        return Quarantined(
+            frozenset(place for place, resolution in newest.items() if resolution is None),
+            frozenset(
+                (row["last_offset"], row["expected_crc"], row["length_bytes"])
+                for row in rows
+                if row["defect_code"] == DefectCode.REPLICA_CONFLICT
+            ),
         )
 
     def _read(self, table: Table, columns: Sequence[str], only: Sequence[Within]) -> pa.Table:
