@@ -119,7 +119,7 @@ def _mended(segments: Mapping[Path, bytes]) -> None:
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("seed", cases(range(40), telling={5}))
+@pytest.mark.parametrize("seed", cases(range(40), telling={39}))
 def test_segments_of_copies_that_are_readable_later_only_fill_what_they_left(
     tmp_path: Path, seed: int
 ) -> None:
