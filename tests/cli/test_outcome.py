@@ -82,7 +82,7 @@ def test_only_what_writes_speaks_of_commits_when_it_is_interrupted(
     *,
     writes: bool,
 ) -> None:
-    monkeypatch.setattr(job, called, lambda arguments: raising(KeyboardInterrupt()))
+    monkeypatch.setattr(job, called, lambda *given: raising(KeyboardInterrupt()))
     assert job.main(arguments) == 130
     said = capsys.readouterr().err
     assert said.startswith("seglake: interrupted")
