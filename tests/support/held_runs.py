@@ -11,6 +11,7 @@ import resource
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from seglake.cli.main import main
@@ -93,8 +94,11 @@ def _hold() -> None:
     _ask_behind(delta_commit, "published", lambda *_, **__: "ledger read")
     _ask_behind(ingest, "append_observations", lambda *_, **__: "observed")
     _ask_behind(LocalEngine, "run", lambda engine, function, *_, **__: f"{function.__name__} ran")
-    _ask_after(RunContext, "begun")
-    _ask_behind(maintain, "replace_files", lambda _, view, *__, **___: f"merged {view.table.name}")
+    begun = RunContext.begun
+    setattr(  # noqa: B010
+        RunContext, "begun", lambda scan, *arguments: begun(replace(scan, after=ask), *arguments)
+    )
+    _ask_behind(maintain, "replace_files", lambda view, *_, **__: f"merged {view.table.name}")
     for step, name in (("vacuumed", "vacuumed"), ("write_checkpoint", "checkpoint of")):
         _ask_behind(maintain, step, lambda _, table, *__, name=name, **___: f"{name} {table.name}")
     _ask_after(maintain, "recover")

@@ -87,7 +87,6 @@ class RunContext(ScanContext):
     """Context of a run that reads logs and writes to a lake.
 
     Attributes:
-        scan: context for reading logs.
         tables: the lake's tables.
         ledger: the lake's ledger, read once.
         source_id: the cluster.
