@@ -228,7 +228,7 @@ bench-erase: setup ## measure the erasure of a key against reading all records o
 
 .PHONY: bench-values
 bench-values: setup ## measure how quickly records become typed, in Avro, JSON and Protobuf, against Spark (ROWS=100000; needs Maven, once)
-	cd tests && ARROW_DEFAULT_MEMORY_POOL=system ../$(BIN)/python -m bench.bench_values --rows $(or $(ROWS),1000000) $(DOCS:yes=--docs)
+	cd tests && ../$(BIN)/python -m bench.bench_values --rows $(or $(ROWS),1000000) $(DOCS:yes=--docs)
 
 .PHONY: bench-latest
 bench-latest: setup ## measure tables of latest state against Spark's window query and MERGE (RECORDS=2000000, KEYS=100000)

@@ -1,7 +1,6 @@
 """`import seglake`: the commands as functions."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -137,18 +136,3 @@ def test_a_running_spark_session_is_used_and_left_running(
     assert SparkContext._active_spark_context is not None
     with pytest.raises(seglake.WrongCallError, match=r"spark\.master has no effect"):
         seglake.ingest(_PARTITION, tmp_path / "other", set=small, master="local[3]")
-
-
-@pytest.mark.parametrize(("chosen", "used"), [(None, "system"), ("mimalloc", "mimalloc")])
-def test_arrow_keeps_freed_memory_unless_the_user_chose_an_allocator(
-    chosen: str | None, used: str
-) -> None:
-    variable = "ARROW_DEFAULT_MEMORY_POOL"
-    environment = {name: value for name, value in os.environ.items() if name != variable}
-    if chosen is not None:
-        environment[variable] = chosen
-    program = "import seglake, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
-    )
-    assert done.stdout == f"{used}\n"

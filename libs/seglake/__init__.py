@@ -9,7 +9,6 @@
 Each function does what the command of its name does, and takes the command's options as keywords.
 """
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +52,6 @@ __all__ = [
     "schemas",
     "tables",
 ]
-
-# Arrow reads this when it is first imported. Its own allocator soon returns freed memory to the
-# system, which clears each page before it is used again: a fifth of the time of decoding values.
-os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
 def __dir__() -> list[str]:
