@@ -95,18 +95,22 @@ def _hold() -> None:
     _ask_behind(ingest, "append_observations", lambda *_, **__: "observed")
     _ask_behind(LocalEngine, "run", lambda engine, function, *_, **__: f"{function.__name__} ran")
     begun = RunContext.begun
-    setattr(  # noqa: B010
-        RunContext, "begun", lambda scan, *arguments: begun(replace(scan, after=ask), *arguments)
-    )
+    _put(RunContext, "begun", lambda scan, *others: begun(replace(scan, after=ask), *others))
     _ask_behind(maintain, "replace_files", lambda view, *_, **__: f"merged {view.table.name}")
     for step, name in (("vacuumed", "vacuumed"), ("write_checkpoint", "checkpoint of")):
         _ask_behind(maintain, step, lambda _, table, *__, name=name, **___: f"{name} {table.name}")
     _ask_after(maintain, "recover")
     _ask_after(replay, "recover")
-    setattr(wave, "decode", held_decode)  # noqa: B010
+    _put(wave, "decode", held_decode)
 
 
 # Any: functions of all kinds.
+def _put(owner: Any, name: str, function: Callable[..., Any]) -> None:
+    """Put a function in the place of the product's."""
+    setattr(owner, name, function)
+
+
+# Any: the same.
 def _ask_behind(owner: Any, name: str, point: Callable[..., str]) -> None:
     original = getattr(owner, name)
 
@@ -115,7 +119,7 @@ def _ask_behind(owner: Any, name: str, point: Callable[..., str]) -> None:
         ask(point(*arguments, **named))
         return outcome
 
-    setattr(owner, name, and_ask)
+    _put(owner, name, and_ask)
 
 
 # Any: the same.
@@ -126,4 +130,4 @@ def _ask_after(owner: Any, name: str) -> None:
     def with_points(*arguments: Any, **named: Any) -> Any:
         return original(*arguments, **{**named, "after": ask})
 
-    setattr(owner, name, with_points)
+    _put(owner, name, with_points)
