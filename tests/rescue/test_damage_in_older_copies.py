@@ -1,10 +1,12 @@
 """Damage in a copy from before a compaction: it is in quarantine once, whatever comes first."""
 
 import hashlib
+import re
 import struct
+import uuid
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
 from pathlib import Path
 from random import Random
 
@@ -29,7 +31,8 @@ from support.encoder import (
     write_checkpoint,
 )
 from support.lakes import ingested, read_table, retaken
-from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, write_over
+from support.made_logs import FIRST_MS, made_batches, write_over
+from support.orders_of_copies import Calls, orders, rounds, written
 from support.views import viewed
 
 _READ = {"older_copies": True, "upper_bound": "log_end"}
@@ -43,25 +46,28 @@ def _flipped(batch: EncodedBatch) -> EncodedBatch:
 
 
 def _write(
-    folder: Path, batches: Sequence[EncodedBatch], broker_id: int, cleaner_offset: int | None = None
+    folder: Path,
+    batches: Sequence[EncodedBatch],
+    broker_id: int,
+    cleaner_offset: int | None = None,
+    topic: str = "orders",
 ) -> Path:
     segments = [Segment(0, batches)]
-    partition = Partition("orders", 0, segments, topic_id=TOPIC_IDS["orders"])
+    partition = Partition(topic, 0, segments, topic_id=uuid.uuid5(uuid.NAMESPACE_OID, topic))
     write_over(folder, [partition], broker_id=broker_id)
     if cleaner_offset is not None:
-        write_checkpoint(folder / "cleaner-offset-checkpoint", {("orders", 0): cleaner_offset})
+        write_checkpoint(folder / "cleaner-offset-checkpoint", {(topic, 0): cleaner_offset})
     return folder
 
 
-def _copies(tmp_path: Path) -> dict[str, Path]:
+def _copies(folder: Path, topic: str = "orders") -> dict[str, Path]:
     """A cleaned disk, and two from before: one has a flipped bit in what the cleaner removed."""
     whole = made_batches("orders", 0, range(30))
+    damaged = [whole[0], *map(_flipped, whole[1:2]), *whole[2:]]
     return {
-        "cleaned": _write(tmp_path / "cleaned", [whole[0], *whole[4:]], 0, 30),
-        "damaged": _write(
-            tmp_path / "damaged", [whole[0], *map(_flipped, whole[1:2]), *whole[2:]], 1
-        ),
-        "sound": _write(tmp_path / "sound", whole, 2),
+        "cleaned": _write(folder / "cleaned", [whole[0], *whole[4:]], 0, 30, topic),
+        "damaged": _write(folder / "damaged", damaged, 1, topic=topic),
+        "sound": _write(folder / "sound", whole, 2, topic=topic),
     }
 
 
@@ -86,25 +92,31 @@ def test_a_retake_reports_what_an_older_copy_brought_and_its_damage_as_an_ingest
     assert again.refilled == once.refilled
 
 
-_CALLS = ["cleaned,damaged", "cleaned+damaged", "damaged+cleaned", "damaged,cleaned"]
+_CALLS: tuple[Calls, ...] = (((0,), (1,)), ((0, 1),), ((1, 0),), ((1,), (0,)))
 
 
-@pytest.mark.parametrize("calls", _CALLS)
 def test_a_flipped_bit_in_what_the_cleaner_removed_is_in_quarantine_and_no_compaction(
-    tmp_path: Path, calls: str
+    tmp_path: Path, lake: Path
 ) -> None:
-    copies, lake = _copies(tmp_path), tmp_path / "lake"
     damaged = _flipped(made_batches("orders", 0, range(30))[1]).data
-    codes = []
-    for call in [*calls.split(","), "damaged", "cleaned+damaged"]:
-        summary = ingested([copies[name] for name in call.split("+")], lake, read=_READ)
-        codes += [(summary.exit_code, summary.defects)] if summary.defects else []
+    ways = [(*calls, (1,), (0, 1)) for calls in _CALLS]
+    given = written(ways, lambda topic: [*_copies(tmp_path / topic, topic).values()])
+    found = Counter[str]()
+    for disks in rounds(given):
+        summary = ingested(disks, lake, read=_READ)
+        found.update(summary.damaged)
+        count = len(summary.damaged)
+        assert summary.defects == ({"crc_mismatch": count} if count else {})
+        assert summary.exit_code == (3 if count else 0)
+    assert found == {f"{order.topic}-0": 1 for order in given}
     assert "no loss" not in summary.to_text()
-    assert "NOT recovered: 5 offsets hidden by damaged bytes" in summary.to_text()
-    assert codes == [(3, {"crc_mismatch": 1})]
-    assert _quarantined(lake) == [("crc_mismatch", hashlib.sha256(damaged).hexdigest())]
-    assert viewed(lake, _GAPS) == [{"start_offset": 5, "next_offset": 10, "cause": "quarantined"}]
-    assert len(read_table(lake, "records")) == 25
+    assert "NOT recovered: 20 offsets hidden by damaged bytes" in summary.to_text()
+    assert _quarantined(lake) == [("crc_mismatch", hashlib.sha256(damaged).hexdigest())] * 4
+    gap = {"start_offset": 5, "next_offset": 10, "cause": "quarantined"}
+    assert viewed(lake, _GAPS) == [gap] * 4
+    assert Counter(row["topic"] for row in read_table(lake, "records")) == {
+        order.topic: 25 for order in given
+    }
     assert kinds(audited(lake)) == set()
 
 
@@ -150,29 +162,31 @@ def _transactions() -> list[EncodedBatch]:
 
 
 @pytest.mark.parametrize("older_copies", [False, True])
-@pytest.mark.parametrize("copy", ["older", "whole", "cleaned"])
 def test_data_in_front_of_what_the_cleaner_took_ends_as_its_own_copy_says(
-    tmp_path: Path, copy: str, *, older_copies: bool
+    tmp_path: Path, lake: Path, *, older_copies: bool
 ) -> None:
-    whole, lake = _transactions(), tmp_path / "lake"
+    whole = _transactions()
     damaged = [_flipped(whole[0]), whole[2], *whole[4:]]  # and offset 7 was cleaned away
-    batches, cleaner_offset = {
+    copies: dict[str, tuple[list[EncodedBatch], int | None]] = {
         "older": (whole[:3], None),  # it ends before the abort
         "whole": (whole, None),
         "cleaned": ([*whole[:3], *whole[4:]], 11),  # had an abort been there, 5 were not
-    }[copy]
-    disks = [
-        _write(tmp_path / "damaged", damaged, 0, 11),
-        _write(tmp_path / copy, batches, 1, cleaner_offset),
+    }
+    first = [_write(tmp_path / f"damaged-{copy}", damaged, 0, 11, copy) for copy in copies]
+    second = [
+        _write(tmp_path / copy, batches, 1, cleaner_offset, copy)
+        for copy, (batches, cleaner_offset) in copies.items()
     ]
     read = {**_READ, "older_copies": older_copies}
-    for disk in disks:
-        summary = ingested(disk, lake, isolation="read_committed", read=read)
-    offsets = {row["offset"] for row in read_table(lake, "records")}
-    assert (5 in offsets) is (copy == "cleaned")
-    in_gaps = {gap["cause"] for gap in viewed(lake, _GAPS)}
-    assert ("quarantined" in in_gaps) is (copy == "older")
-    assert ("their end markers may be missing" in summary.to_text()) is (copy == "older")
+    for disks in (first, second):
+        summary = ingested(disks, lake, isolation="read_committed", read=read)
+    with_5 = {row["topic"] for row in read_table(lake, "records") if row["offset"] == 5}
+    assert with_5 == {"cleaned"}
+    gaps = viewed(lake, "SELECT topic, cause FROM current_gaps")
+    assert {gap["topic"] for gap in gaps if gap["cause"] == "quarantined"} == {"older"}
+    (said,) = [line for line in summary.to_text().splitlines() if "end markers may be" in line]
+    assert "older-0" in said
+    assert not {"whole-0", "cleaned-0"} & {*re.findall(r"[\w-]+", said)}
     assert kinds(audited(lake)) == set()
 
 
@@ -194,33 +208,19 @@ def test_what_a_cleaned_copy_has_beside_its_log_says_nothing_of_aborts_that_the_
     assert 5 not in {row["offset"] for row in read_table(lake, "records")}
 
 
-def _orders(names: Sequence[str]) -> list[list[list[str]]]:
-    """All ways to give copies: one call after the other, each with one copy or several."""
-    found = []
-    for order in permutations(names):
-        for cuts in range(1 << (len(order) - 1)):
-            calls = [[order[0]]]
-            for place, name in enumerate(order[1:]):
-                if cuts >> place & 1:
-                    calls.append([name])
-                else:
-                    calls[-1].append(name)
-            if all(call == sorted(call) for call in calls):  # within one call all are alike
-                found.append(calls)
-    return found
-
-
-def test_a_sound_copy_fills_what_a_damaged_older_copy_hides_in_all_orders(tmp_path: Path) -> None:
-    copies = _copies(tmp_path)
-    for number, calls in enumerate(_orders([*copies])):
-        lake = tmp_path / f"lake{number}"
-        for call in calls:
-            summary = ingested([copies[name] for name in call], lake, read=_READ)
-        assert "NOT recovered" not in summary.to_text(), calls
-        offsets = [row["offset"] for row in read_table(lake, "records")]
-        assert sorted(offsets) == [*range(30)], calls
-        assert viewed(lake, _GAPS) == [], calls
-        assert kinds(audited(lake)) == set(), calls
+def test_a_sound_copy_fills_what_a_damaged_older_copy_hides_in_all_orders(
+    tmp_path: Path, lake: Path
+) -> None:
+    given = written(orders(3), lambda topic: [*_copies(tmp_path / topic, topic).values()])
+    for disks in rounds(given):
+        summary = ingested(disks, lake, read=_READ)
+    assert "NOT recovered" not in summary.to_text()
+    offsets: dict[str, list[int]] = {order.topic: [] for order in given}
+    for row in read_table(lake, "records"):
+        offsets[row["topic"]].append(row["offset"])
+    assert all(sorted(own) == [*range(30)] for own in offsets.values()), offsets
+    assert viewed(lake, _GAPS) == []
+    assert kinds(audited(lake)) == set()
 
 
 def _plain(disk: Disk) -> list[Batch]:
@@ -228,10 +228,14 @@ def _plain(disk: Disk) -> list[Batch]:
     return [batch for batch in disk.batches[:-1] if batch.rows and batch.producer_id < 0]
 
 
-def _with_damage(folder: Path, disk: Disk, random: Random) -> tuple[Disk, bytes, set[int]]:
-    """Flip a bit of a batch on a disk; what is left of the model, the bytes and their offsets."""
-    chosen = random.choice(_plain(disk))
-    for path in sorted(folder.glob("orders-0/*.log")):
+def _without(disk: Disk, chosen: Batch) -> Disk:
+    segments = [[each for each in own if each != chosen] for own in disk.segments]
+    return replace(disk, segments=segments)
+
+
+def _damaged(folder: Path, chosen: Batch) -> bytes:
+    """Flip a bit of a batch on a disk; return its bytes."""
+    for path in sorted(folder.glob("*/*.log")):
         content, position = bytearray(path.read_bytes()), 0
         while position < len(content):
             offset, length = struct.unpack_from(">qi", content, position)
@@ -239,36 +243,46 @@ def _with_damage(folder: Path, disk: Disk, random: Random) -> tuple[Disk, bytes,
             if offset == (chosen.first if chosen.magic == 2 else chosen.rows[-1][0]):
                 content[stop - 1] ^= 1
                 path.write_bytes(content)
-                segments = [[each for each in own if each != chosen] for own in disk.segments]
-                left = replace(disk, segments=segments)
-                return left, bytes(content[position:stop]), {offset for offset, *_ in chosen.rows}
+                return bytes(content[position:stop])
             position = stop
     raise AssertionError(f"{chosen} is not on the disk")
 
 
 @pytest.mark.parametrize("seed", cases(range(8), telling={7}))
 def test_damage_in_one_copy_of_a_log_is_kept_while_the_lake_lacks_what_it_hides(
-    tmp_path: Path, seed: int
+    tmp_path: Path, lake: Path, seed: int
 ) -> None:
     random, models = Random(seed), random_copies(seed, 3)
-    disks = {str(at): write_disk(tmp_path / f"copy{at}", each) for at, each in enumerate(models)}
     place = random.choice([at for at, disk in enumerate(models) if _plain(disk)])
-    models[place], content, hidden = _with_damage(disks[str(place)], models[place], random)
+    chosen, copies = random.choice(_plain(models[place])), [*models]
+    models[place], hidden = _without(models[place], chosen), {offset for offset, *_ in chosen.rows}
     expected = set[object]().union(*(committed_rows(disk, to_end=True) for disk in models))
-    for number, calls in enumerate(random.sample(_orders([*disks]), 4)):
-        lake = tmp_path / f"lake{number}"
-        for call in [*calls, *calls[-1:]]:
-            ingested([disks[name] for name in call], lake, isolation="read_committed", read=_READ)
-        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
-        assert (len(rows), {*rows}) == (len(expected), expected), calls
-        raws = [row["raw"] for row in read_table(lake, "quarantine") if row["raw"]]
-        lacking = hidden - {row["offset"] for row in read_table(lake, "records")}
-        assert raws in ([[content]] if lacking else [[], [content]]), calls
-        in_gaps = {
-            (offset, gap["cause"])
-            for gap in viewed(lake, _GAPS)
-            for offset in range(gap["start_offset"], gap["next_offset"])
-            if offset in hidden
+    contents = set[bytes]()
+
+    def write(topic: str) -> list[Path]:
+        folder = tmp_path / topic
+        disks = [write_disk(folder / str(at), copy, topic) for at, copy in enumerate(copies)]
+        contents.add(_damaged(disks[place], chosen))
+        return disks
+
+    given = written([(*calls, calls[-1]) for calls in random.sample(orders(3), 4)], write)
+    (content,) = contents
+    for disks in rounds(given):
+        ingested(disks, lake, isolation="read_committed", read=_READ)
+    records, quarantine = read_table(lake, "records"), read_table(lake, "quarantine")
+    gaps = viewed(lake, "SELECT topic, start_offset, next_offset, cause FROM current_gaps")
+    for _, topic, _ in given:
+        own = [row for row in records if row["topic"] == topic]
+        rows = [(row["offset"], row["key"], row["value"]) for row in own]
+        assert (len(rows), {*rows}) == (len(expected), expected), topic
+        raws = [row["raw"] for row in quarantine if row["raw"] and row["topic"] == topic]
+        lacking = hidden - {row["offset"] for row in own}
+        assert raws in ([[content]] if lacking else [[], [content]]), topic
+        causes = {
+            gap["cause"]
+            for gap in gaps
+            if gap["topic"] == topic
+            if hidden & {*range(gap["start_offset"], gap["next_offset"])}
         }
-        assert {cause for _, cause in in_gaps} <= {"quarantined"}, calls
-        assert kinds(audited(lake)) == set(), calls
+        assert causes <= {"quarantined"}, topic
+    assert kinds(audited(lake)) == set()

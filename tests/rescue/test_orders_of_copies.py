@@ -1,7 +1,6 @@
 """Random logs that are written, rolled and cleaned: all orders of their copies end alike."""
 
-from collections.abc import Iterator, Mapping
-from itertools import permutations
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -10,90 +9,87 @@ import pytest
 from seglake.pipelines.lake_audit.text_report import to_text
 from support.audits import audited, kinds
 from support.cases import cases
-from support.cleaned_logs import committed_rows, random_copies, write_disk
+from support.cleaned_logs import Disk, Row, committed_rows, random_copies, write_disk
 from support.lakes import ingested, read_table
+from support.orders_of_copies import Calls, Order, orders, rounds, written
 from support.views import viewed
 
 _OLDER = {"older_copies": True}
-_GAPS = "SELECT start_offset, next_offset, cause FROM current_gaps ORDER BY start_offset"
+_FEW: tuple[Calls, ...] = (((0,), (1,), (2,)), ((2,), (1,), (0,)), ((0, 1, 2),), ((1,), (0, 2)))
 
 
-def _gap_offsets(lake: Path) -> frozenset[tuple[int, str]]:
+def _written(folder: Path, copies: Sequence[Disk], ways: Iterable[Calls]) -> list[Order]:
+    def write(topic: str) -> list[Path]:
+        return [
+            write_disk(folder / f"{topic}-copy{at}", copy, topic) for at, copy in enumerate(copies)
+        ]
+
+    return written(ways, write)
+
+
+def _rows(lake: Path, given: Iterable[Order]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {order.topic: [] for order in given}
+    for row in read_table(lake, "records"):
+        found[row["topic"]].append((row["offset"], row["key"], row["value"]))
+    return found
+
+
+def _gap_offsets(lake: Path, given: Iterable[Order]) -> dict[str, set[tuple[int, str]]]:
     """The offsets in gaps, each with its cause: where a gap is cut depends on the runs."""
-    return frozenset(
-        (offset, row["cause"])
-        for row in viewed(lake, _GAPS)
-        for offset in range(row["start_offset"], row["next_offset"])
-    )
-
-
-def _orders(count: int) -> Iterator[list[list[int]]]:
-    """All ways to give copies: one call after the other, each with one copy or several."""
-    for order in permutations(range(count)):
-        for cuts in range(1 << (count - 1)):
-            calls = [[order[0]]]
-            for place, copy in enumerate(order[1:]):
-                if cuts >> place & 1:
-                    calls.append([copy])
-                else:
-                    calls[-1].append(copy)
-            if all(call == sorted(call) for call in calls):  # within one call all are alike
-                yield calls
+    found: dict[str, set[tuple[int, str]]] = {order.topic: set() for order in given}
+    for row in viewed(lake, "SELECT topic, start_offset, next_offset, cause FROM current_gaps"):
+        offsets = range(row["start_offset"], row["next_offset"])
+        found[row["topic"]].update((offset, row["cause"]) for offset in offsets)
+    return found
 
 
 @pytest.mark.parametrize("seed", cases(range(20), telling={3}))
-def test_all_orders_of_copies_of_a_dead_log_end_in_the_same_rows(tmp_path: Path, seed: int) -> None:
+def test_all_orders_of_copies_of_a_dead_log_end_in_the_same_rows(
+    tmp_path: Path, lake: Path, seed: int
+) -> None:
     copies = random_copies(seed, 3)
-    disks = [write_disk(tmp_path / f"copy{index}", disk) for index, disk in enumerate(copies)]
+    given = _written(tmp_path, copies, orders(3))
     expected = set[object]().union(*(committed_rows(disk, to_end=True) for disk in copies))
-    read = {**_OLDER, "upper_bound": "log_end"}
-    for number, calls in enumerate(_orders(len(disks))):
-        lake = tmp_path / f"lake{number}"
-        for call in calls:
-            sources = [disks[index] for index in call]
-            ingested(sources, lake, isolation="read_committed", read=read)
-        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
-        assert (len(rows), {*rows}) == (len(expected), expected), calls
-        assert kinds(audited(lake)) == set(), calls
+    for disks in rounds(given):
+        read = {**_OLDER, "upper_bound": "log_end"}
+        ingested(disks, lake, isolation="read_committed", read=read)
+    for topic, rows in _rows(lake, given).items():
+        assert (len(rows), {*rows}) == (len(expected), expected), topic
+    assert kinds(audited(lake)) == set()
 
 
 @pytest.mark.parametrize("seed", cases(range(40), telling={26}))
 def test_all_orders_of_copies_of_a_log_end_in_the_same_rows_and_gaps(
-    tmp_path: Path, seed: int
+    tmp_path: Path, lake: Path, seed: int
 ) -> None:
     copies = random_copies(seed, 3)
-    disks = [write_disk(tmp_path / f"copy{index}", disk) for index, disk in enumerate(copies)]
+    given = _written(tmp_path, copies, orders(3))
     expected = set[object]().union(*map(committed_rows, copies))
-    gaps = set()
-    for number, calls in enumerate(_orders(len(disks))):
-        lake = tmp_path / f"lake{number}"
-        for call in calls:
-            sources = [disks[index] for index in call]
-            summary = ingested(sources, lake, isolation="read_committed", read=_OLDER)
-            assert (summary.exit_code, summary.left_out) == (0, {}), (calls, summary.to_text())
-        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
-        assert (len(rows), {*rows}) == (len(expected), expected), calls
-        gaps.add(_gap_offsets(lake))
-        audit = audited(lake)
-        assert audit.exit_code == 0, (calls, to_text(audit))
-    assert len(gaps) == 1
+    for disks in rounds(given):
+        summary = ingested(disks, lake, isolation="read_committed", read=_OLDER)
+        assert (summary.exit_code, summary.left_out) == (0, {}), summary.to_text()
+    for topic, rows in _rows(lake, given).items():
+        assert (len(rows), {*rows}) == (len(expected), expected), topic
+    first, *others = _gap_offsets(lake, given).values()
+    assert others == [first] * 12
+    audit = audited(lake)
+    assert audit.exit_code == 0, to_text(audit)
 
 
 @pytest.mark.parametrize("seed", cases(range(20), telling={1}))
-def test_copies_that_retention_has_cut_too_end_in_the_same_rows(tmp_path: Path, seed: int) -> None:
+def test_copies_that_retention_has_cut_too_end_in_the_same_rows(
+    tmp_path: Path, lake: Path, seed: int
+) -> None:
     copies = random_copies(seed, 3)
     copies[1].cut(1)
     copies[2].cut(2)
-    disks = [write_disk(tmp_path / f"copy{index}", disk) for index, disk in enumerate(copies)]
+    given = _written(tmp_path, copies, _FEW)
     expected = set[object]().union(*map(committed_rows, copies))
-    for number, calls in enumerate([[[0], [1], [2]], [[2], [1], [0]], [[0, 1, 2]], [[1], [0, 2]]]):
-        lake = tmp_path / f"lake{number}"
-        for call in calls:
-            sources = [disks[index] for index in call]
-            ingested(sources, lake, isolation="read_committed", read=_OLDER)
-        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
-        assert (len(rows), {*rows}) == (len(expected), expected), calls
-        assert kinds(audited(lake)) <= {"missing"}, calls
+    for disks in rounds(given):
+        ingested(disks, lake, isolation="read_committed", read=_OLDER)
+    for topic, rows in _rows(lake, given).items():
+        assert (len(rows), {*rows}) == (len(expected), expected), topic
+    assert kinds(audited(lake)) <= {"missing"}
 
 
 def _made_unreadable(disk: Path, random: Random) -> dict[Path, bytes]:
@@ -101,7 +97,7 @@ def _made_unreadable(disk: Path, random: Random) -> dict[Path, bytes]:
 
     Returns: what was in each of them.
     """
-    *segments, _ = sorted((disk / "orders-0").glob("*.log"))
+    *segments, _ = sorted(disk.glob("*/*.log"))
     chosen = {path: path.read_bytes() for path in segments if random.random() < 0.5}
     for path in chosen:
         path.unlink()
@@ -119,36 +115,31 @@ def _mended(segments: Mapping[Path, bytes]) -> None:
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("seed", cases(range(40), telling={39}))
+@pytest.mark.parametrize("seed", cases(range(40), telling={5, 39}))
 def test_segments_of_copies_that_are_readable_later_only_fill_what_they_left(
-    tmp_path: Path, seed: int
+    tmp_path: Path, lake: Path, seed: int
 ) -> None:
     copies, random = random_copies(seed, 3), Random(seed)
     expected = set[object]().union(*map(committed_rows, copies))
     # Without the segment where a transaction begins nothing shows that it is open.
     decided = set[object]().union(*(committed_rows(copy, to_end=True) for copy in copies))
-    for number, calls in enumerate([[[0], [1], [2]], [[2], [1], [0]], [[0, 1, 2]], [[1], [0, 2]]]):
-        lake = tmp_path / f"lake{number}"
-        disks = [
-            write_disk(tmp_path / f"copy{number}-{index}", disk)
-            for index, disk in enumerate(copies)
-        ]
-        unreadable = [_made_unreadable(disk, random) for disk in disks]
-        for call in calls:
-            sources = [disks[index] for index in call]
-            summary = ingested(sources, lake, isolation="read_committed", read=_OLDER)
-            assert summary.defects == {}, calls
-            assert kinds(audited(lake)) <= {"missing"}, calls
-        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
-        assert len(rows) == len({*rows}), calls
-        assert {*rows} <= decided, calls
-        for segments in unreadable:
-            _mended(segments)
-        ingested(disks, lake, isolation="read_committed", read=_OLDER)
-        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
-        assert len(rows) == len({*rows}), calls
-        assert expected <= {*rows} <= decided, calls
-        assert kinds(audited(lake)) == set(), calls
+    given = _written(tmp_path, copies, _FEW)
+    every = [disk for order in given for disk in order.disks]
+    unreadable = [_made_unreadable(disk, random) for disk in every]
+    for disks in rounds(given):
+        summary = ingested(disks, lake, isolation="read_committed", read=_OLDER)
+        assert summary.defects == {}
+        assert kinds(audited(lake)) <= {"missing"}
+    for topic, rows in _rows(lake, given).items():
+        assert len(rows) == len({*rows}), topic
+        assert {*rows} <= decided, topic
+    for segments in unreadable:
+        _mended(segments)
+    ingested(every, lake, isolation="read_committed", read=_OLDER)
+    for topic, rows in _rows(lake, given).items():
+        assert len(rows) == len({*rows}), topic
+        assert expected <= {*rows} <= decided, topic
+    assert kinds(audited(lake)) == set()
 
 
 def test_made_copies_have_what_a_compaction_leaves() -> None:

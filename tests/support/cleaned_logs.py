@@ -3,6 +3,7 @@
 Knows nothing of the product: what a reader gets from a copy is said by the model, not by the bytes.
 """
 
+import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from support.encoder import (
     wrapper,
     write_checkpoint,
 )
-from support.made_logs import FIRST_MS, STEP_MS, TOPIC_IDS, write_over
+from support.made_logs import FIRST_MS, STEP_MS, write_over
 
 TOPIC = "orders"
 Row = tuple[int, bytes | None, bytes | None]  # offset, key, value
@@ -209,7 +210,7 @@ def _write(disk: Disk, random: Random, magic: int) -> None:
     disk.append(Batch(disk.end, disk.end + size - 1, rows, magic, codec, producer_id))
 
 
-def write_disk(folder: Path, disk: Disk) -> Path:
+def write_disk(folder: Path, disk: Disk, topic: str = TOPIC) -> Path:
     """Write a copy as a log dir."""
     segments = [
         Segment(base, [*map(_encoded, batches)])
@@ -217,11 +218,16 @@ def write_disk(folder: Path, disk: Disk) -> Path:
     ]
     end = disk.end
     partition = Partition(
-        TOPIC, 0, segments, high_watermark=end, recovery_point=end, topic_id=TOPIC_IDS[TOPIC]
+        topic,
+        0,
+        segments,
+        high_watermark=end,
+        recovery_point=end,
+        topic_id=uuid.uuid5(uuid.NAMESPACE_OID, topic),
     )
     write_over(folder, [partition])
     if disk.cleaner_offset is not None:
-        write_checkpoint(folder / "cleaner-offset-checkpoint", {(TOPIC, 0): disk.cleaner_offset})
+        write_checkpoint(folder / "cleaner-offset-checkpoint", {(topic, 0): disk.cleaner_offset})
     return folder
 
 
