@@ -5,16 +5,18 @@ server, a lake that several look at (`support.cases`).
 """
 
 import contextlib
+import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
+from support.cases import make_cases_for
 from support.failures import OneScreen
 from support.quick_spark import quick_environment, quick_spark
 from support.spread import arranged, mark_further_cases, started_for
@@ -40,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell's background jobs ignore Ctrl-C, and so would all programs that tests interrupt.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    make_cases_for(config.getoption("markexpr"))
     config.pluginmanager.register(OneScreen())
     config.pluginmanager.register(WalkTables())
     # No power fails here, and waiting for the disk is a good part of a run. Whether files are
@@ -60,6 +63,17 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME:
         return f"{argname} of {len(val)}"
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep what lives as long as the run, such as all tests, from what looks for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,9 +5,39 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 import pytest
+from _pytest.mark.expression import Expression
 from _pytest.mark.structures import ParameterSet
 
 T = TypeVar("T")
+
+
+class Made:
+    """Whether further cases are made at all: to find them and leave them out costs seconds."""
+
+    further = True
+
+
+def make_cases_for(marker_expression: str) -> None:
+    """Make no further cases from now on if a run's `-m` leaves out whatever is `matrix`."""
+    Made.further = not leaves_out_matrix(marker_expression)
+
+
+def leaves_out_matrix(marker_expression: str) -> bool:
+    """Return whether no `matrix` test can be chosen, be it marked otherwise too or not."""
+    if not marker_expression:
+        return False
+    chosen = Expression.compile(marker_expression)
+    return not any(chosen.evaluate(_Markers(has_others=has_others)) for has_others in (False, True))
+
+
+class _Markers:
+    """Markers of a test, `matrix` among them."""
+
+    def __init__(self, *, has_others: bool) -> None:
+        self._has_others = has_others
+
+    def __call__(self, name: str, /, **_: str | int | bool | None) -> bool:
+        return self._has_others or name == "matrix"
 
 
 def cases(
@@ -31,6 +61,7 @@ def cases(
             marks=[] if is_telling(value) else [pytest.mark.matrix],
         )
         for value in values
+        if Made.further or is_telling(value)
     ]
 
 

@@ -23,7 +23,8 @@ _TESTS = Path(__file__).parents[1]
 
 def started_for(item: pytest.Item) -> str | None:
     """Return the marker of what is started for a test; None if nothing is."""
-    return next((name for name in _STARTED if item.get_closest_marker(name)), None)
+    markers = {marker.name for marker in item.iter_markers()}
+    return next((name for name in _STARTED if name in markers), None)
 
 
 def arranged(items: Sequence[pytest.Item]) -> list[pytest.Item]:
