@@ -24,6 +24,7 @@ _MAGIC = b"\x04\x22\x4d\x18"
 _SMALLEST_HEADER_BYTES = 7
 _DICTIONARY_ID, _CONTENT_CHECKSUM, _CONTENT_SIZE, _BLOCK_CHECKSUM = 0x01, 0x04, 0x08, 0x10
 _LENGTH = struct.Struct("<I")
+_END_MARK = bytes(_LENGTH.size)
 _STORED = 1 << 31
 _CHECKSUM_BYTES = 4
 _CONTENT_SIZE_BYTES = 8
@@ -72,21 +73,26 @@ def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memo
     stop, block_count = _end_mark(data, start, has_checksums=flags & _BLOCK_CHECKSUM != 0)
     if flags & _CONTENT_CHECKSUM and len(data) < stop + _LENGTH.size + _CHECKSUM_BYTES:
         raise _failed("the frame is truncated")
+    most_bytes = block_count * _block_bytes(data[5])
     kept = flags & ~(_CONTENT_SIZE | _CONTENT_CHECKSUM)
+    end = stop + _LENGTH.size
+    if kept == flags and checks_header and data[stop:end] == _END_MARK:
+        return data[:end], most_bytes  # the usual frame, of which Kafka reads all
     descriptor = bytes((kept, data[5])) + bytes(data[size_stop:checksum_at])
     header = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))
-    return b"".join((header, data[start:stop], bytes(4))), block_count * _block_bytes(data[5])
+    return b"".join((header, data[start:stop], _END_MARK)), most_bytes
 
 
 def _end_mark(data: memoryview, position: int, *, has_checksums: bool) -> tuple[int, int]:
     """Return the position of the end mark and the number of blocks before it."""
     count = 0
     overhead = _LENGTH.size + (_CHECKSUM_BYTES if has_checksums else 0)
-    while position + _LENGTH.size <= len(data):
-        (length,) = _LENGTH.unpack_from(data, position)
-        if not length & ~_STORED:
+    last = len(data) - _LENGTH.size
+    while position <= last:
+        length = _LENGTH.unpack_from(data, position)[0] & ~_STORED
+        if not length:
             return position, count
-        position += overhead + (length & ~_STORED)
+        position += overhead + length
         count += 1
     raise _failed("the frame is truncated")
 
