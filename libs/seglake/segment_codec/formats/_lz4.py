@@ -29,7 +29,8 @@ _STORED = 1 << 31
 _CHECKSUM_BYTES = 4
 _CONTENT_SIZE_BYTES = 8
 _DICTIONARY_ID_BYTES = 4
-_LARGEST_BLOCK_BYTES = 4 << 20
+# Limits of block sizes by the block descriptor; the library enforces the exact ones.
+_BLOCK_BYTES = tuple(min(1 << 8 + 2 * number, 4 << 20) for number in range(8))
 
 
 def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = True) -> bytes:
@@ -73,7 +74,7 @@ def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memo
     stop, block_count = _end_mark(data, start, has_checksums=flags & _BLOCK_CHECKSUM != 0)
     if flags & _CONTENT_CHECKSUM and len(data) < stop + _LENGTH.size + _CHECKSUM_BYTES:
         raise _failed("the frame is truncated")
-    most_bytes = block_count * _block_bytes(data[5])
+    most_bytes = block_count * _BLOCK_BYTES[data[5] >> 4 & 7]
     kept = flags & ~(_CONTENT_SIZE | _CONTENT_CHECKSUM)
     end = stop + _LENGTH.size
     if kept == flags and checks_header and data[stop:end] == _END_MARK:
@@ -95,11 +96,6 @@ def _end_mark(data: memoryview, position: int, *, has_checksums: bool) -> tuple[
         position += overhead + length
         count += 1
     raise _failed("the frame is truncated")
-
-
-def _block_bytes(block_descriptor: int) -> int:
-    """Return a limit of the block size by the descriptor; the library enforces the exact one."""
-    return min(1 << 8 + 2 * (block_descriptor >> 4 & 7), _LARGEST_BLOCK_BYTES)
 
 
 @cache
