@@ -19,6 +19,7 @@ from seglake.lake.table_changes import APPEND_ONLY, alter, commit_options, set_p
 from seglake.lake.table_log import TableState
 from seglake.lake.tables import CHECKPOINTS, GAPS, TABLES, Table
 from seglake.storage.errors import LakeFolderError
+from seglake.storage.many_requests import each
 
 
 def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> list[str]:
@@ -107,9 +108,8 @@ def _present(tables: LakeTables) -> dict[str, TableState]:
     # imports of modules that import each other can fail.
     gaps = _found(tables, GAPS)
     others = [table for table in TABLES if table is not GAPS]
-    # in parallel, because this is slow on remote stores or for long logs
-    with ThreadPoolExecutor(len(others)) as pool:
-        states = dict(zip(others, pool.map(partial(_found, tables), others), strict=True))
+    found = each(partial(_found, tables), others, storage=tables.storage, path=tables.lake_path)
+    states = dict(zip(others, found, strict=True))
     states[GAPS] = gaps
     return {table.name: state for table in TABLES if (state := states[table]) is not None}
 
@@ -216,6 +216,12 @@ def _create(
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import CommitProperties, Transaction
 
+    class Created(DeltaTable):
+        """Table that delta-rs creates but does not open, which would read it again."""
+
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
     begun = _begun(tables, table, present)
     configuration: dict[str, str | None] = {
         APPEND_ONLY: "true",
@@ -226,7 +232,7 @@ def _create(
     # On HDFS, delta-rs would give new folders permissions that the configured umask forbids.
     tables.storage.make_folder(tables.storage.join(tables.path(table), LOG_FOLDER))
     try:
-        DeltaTable.create(
+        Created.create(
             tables.path(table),
             schema=table.schema,
             mode="error",

@@ -3,7 +3,6 @@
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -29,9 +28,9 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.segment_decoding.task_functions import decode
 from seglake.segment_decoding.tasks import SplitReport, TaskReport
+from seglake.storage.many_requests import each
 
 _LOG = logging.getLogger(__name__)
-_WRITTEN_AT_A_TIME = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +232,8 @@ def _topic_waves(
         of_topic += write_ledger(context, topic, ledger)
         return TopicWave(topic, generation, tuple(of_topic))
 
-    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # a write to remote storage mostly waits
-        return list(pool.map(wave_of, sorted(by_topic)))
+    tables = context.tables
+    return each(wave_of, sorted(by_topic), storage=tables.storage, path=tables.lake_path)
 
 
 # Any: a row's columns have many types.
