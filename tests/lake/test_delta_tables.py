@@ -312,7 +312,8 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
 
 
 def test_one_table_is_opened_before_the_others(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It imports what the threads need: obstore's modules import each other."""
+    """For a remote lake it imports what threads need: obstore's modules import each other."""
+    monkeypatch.setattr(LocalStorage, "requests_at_once", lambda *_: len(TABLES))
     opened: list[tuple[str, int]] = []
     looked = LakeTables.unchecked_state
 
