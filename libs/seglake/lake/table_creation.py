@@ -106,11 +106,10 @@ def _present(tables: LakeTables) -> dict[str, TableState]:
     """Return the unchecked state of each existing table, by its name."""
     # Read one small table before starting threads, so that all modules are imported: concurrent
     # imports of modules that import each other can fail.
-    gaps = _found(tables, GAPS)
+    states = {GAPS: _found(tables, GAPS)}
     others = [table for table in TABLES if table is not GAPS]
     found = each(partial(_found, tables), others, storage=tables.storage, path=tables.lake_path)
-    states = dict(zip(others, found, strict=True))
-    states[GAPS] = gaps
+    states.update(zip(others, found, strict=True))
     return {table.name: state for table in TABLES if (state := states[table]) is not None}
 
 
