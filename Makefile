@@ -61,7 +61,7 @@ $(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml
 	  echo "seglake needs Python 3.11 or newer, and '$(PYTHON)' is not one: call make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Setting up $(VENV): about two minutes the first time"
 	@$(PATIENTLY) $(PYTHON) -m venv --clear $(VENV)
-	@$(PATIENTLY) $(PIP) install --require-hashes -r requirements-build.txt
+	@$(PATIENTLY) $(PIP) install $(UNCOMPILED) --require-hashes -r requirements-build.txt
 	@echo "Fetching and installing what requirements-dev.txt pins"
 	@DIST_EXTRA_CONFIG=$(STORED) $(PATIENTLY) $(PIP) install $(UNCOMPILED) --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
 	@$(PATIENTLY) $(PIP) install --no-deps --no-build-isolation --editable .
@@ -74,7 +74,7 @@ setup-airflow: $(AIRFLOW_STAMP) ## make .venv-airflow, an Airflow to test the DA
 $(AIRFLOW_STAMP): airflow_dags/requirements.txt requirements-build.txt
 	@echo "Setting up $(AIRFLOW_VENV): about two minutes the first time"
 	@$(PYTHON) -m venv --clear $(AIRFLOW_VENV)
-	@$(AIRFLOW_PIP) install --require-hashes -r requirements-build.txt
+	@$(AIRFLOW_PIP) install $(UNCOMPILED) --require-hashes -r requirements-build.txt
 	@$(AIRFLOW_PIP) install $(UNCOMPILED) --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark-client -r $<
 	@touch $@
 

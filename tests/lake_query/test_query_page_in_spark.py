@@ -66,8 +66,9 @@ def test_seglake_sql_answers_what_is_so(spark_session: SparkSession, checkout: P
 def test_pyspark_answers_what_is_so(checkout: Path) -> None:
     _check(by_pyspark())
     lines = (checkout / "build" / "records.jsonl").read_text("utf-8").splitlines()
-    filled = [dict.fromkeys(expected().records[0]) | json.loads(line) for line in lines]
-    assert likened(filled) == expected().records
+    records = expected().records
+    filled = [dict.fromkeys(records[0]) | json.loads(line) for line in lines]
+    assert likened(filled) == records
 
 
 @pytest.mark.own_spark
@@ -89,8 +90,9 @@ def test_beeline_answers_what_is_so_and_leaves_no_files(checkout: Path, tmp_path
         printed = answer_of(ask, port=port, start=start, folder=checkout)
         lines = answer_of(as_json, port=port, start=start, folder=checkout).splitlines()
     _check(Answers(*(likened(rows) for rows in _tables(printed))))
-    filled = [dict.fromkeys(_texts_only()[0]) | json.loads(line) for line in lines]
-    assert likened(filled) == _texts_only()
+    texts = _texts_only()
+    filled = [dict.fromkeys(texts[0]) | json.loads(line) for line in lines]
+    assert likened(filled) == texts
     assert {path.name for path in checkout.iterdir()} == before
 
 

@@ -42,10 +42,16 @@ def packed(folder: Path, *, workers_python: Path | None = None) -> Packed:
         ["make", "--no-print-directory", f"--old-file={prefix / '.ready'}", "pack"]
         + [f"{name}={value}" for name, value in made.items()],
         cwd=ROOT,
-        env=os.environ | {"NUMBA_OPT": "0"},  # the compiled kernels run once
+        env=os.environ
+        | {
+            "NUMBA_OPT": "1",  # the compiled kernels run once; with 0, numba caches none of them
+            "PIP_COMPILE": "0",  # Python compiles what it imports
+        },
         check=True,
     )
-    return Packed(archive, folder / "pack" / "env" / "bin" / "python")
+    inside = folder / "pack" / "env"
+    assert any(inside.rglob("record_kernel.*.nbc")), "each worker would compile the kernels"
+    return Packed(archive, inside / "bin" / "python")
 
 
 def environment(python_of_workers: str | Path) -> dict[str, str]:

@@ -117,7 +117,8 @@ def _environment(folder: Path, home: Path) -> dict[str, str]:
         "SPARK_LOG_DIR": str(folder),
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_DAEMON_MEMORY": "512m",
-        "SPARK_DAEMON_JAVA_OPTS": quick_java(),
+        # Of all JVMs: an application's properties replace what a file says of its executors.
+        "JDK_JAVA_OPTIONS": quick_java(),
         "SPARK_DAEMON_CLASSPATH": CLASS_PATH if home == SPARK_HOME else "",
         "PYTHONPATH": "",
         "PYSPARK_PYTHON": "",
