@@ -16,7 +16,14 @@ from support.encoder import topic_id_text
 from support.erasures import erased_at
 from support.keyed_logs import Values, abort, commit, data, write, write_batches
 from support.lakes import ingested, maintained, read_table, replayed, retaken
-from support.latest_state import assert_current, state, table_version, updated, values_of
+from support.latest_state import (
+    assert_all_current,
+    assert_current,
+    state,
+    table_version,
+    updated,
+    values_of,
+)
 from support.made_logs import TOPIC_IDS
 from support.rising_disks import rising
 
@@ -40,12 +47,13 @@ def test_records_without_a_key_have_no_row_and_are_counted(tmp_path: Path) -> No
     disk, lake = broker_disks.log_dir("03_v2_codecs", "stopped"), tmp_path / "lake"
     ingested(disk, lake)
     records = read_table(lake, "records")
-    for each in updated(lake, "*").topics:
-        found = assert_current(lake, each.topic)
+    done = updated(lake, "*").topics
+    found = assert_all_current(lake, [each.topic for each in done])
+    for each in done:
         rows = [row for row in records if row["topic"] == each.topic]
         keyless = [row for row in rows if row["key"] is None]
         assert (each.records, each.without_key) == (len(rows), len(keyless))
-        assert each.inserted == len(found)
+        assert each.inserted == len(found[each.topic])
 
 
 def test_a_key_in_two_partitions_has_two_rows(tmp_path: Path) -> None:
@@ -292,8 +300,7 @@ def test_tables_that_grow_with_a_disk_of_transactions_are_the_view_at_each_step(
     read = {"upper_bound": bound, "undecided_transactions": "rows"}
     for _ in rising(disk, (20, 60, 100)):
         ingested(disk, lake, read=read)
-        for each in updated(lake, "*").topics:
-            assert_current(lake, each.topic)
+        assert_all_current(lake, [each.topic for each in updated(lake, "*").topics])
 
 
 def test_older_copies_of_compacted_topics_change_no_newer_row(tmp_path: Path) -> None:
@@ -303,8 +310,7 @@ def test_older_copies_of_compacted_topics_change_no_newer_row(tmp_path: Path) ->
         ingested(disk, lake, read={"older_copies": True})
         done = updated(lake, "*").topics
         assert done
-        for each in done:
-            assert_current(lake, each.topic)
+        assert_all_current(lake, [each.topic for each in done])
 
 
 # --- what a run reads -----------------------------------------------------------------------------

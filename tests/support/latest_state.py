@@ -1,7 +1,7 @@
 """Runs `latest` on lakes, and says from the views what its tables must hold."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -63,8 +63,11 @@ def values_of(lake: Path) -> dict[bytes, bytes | None]:
 
 def expected(lake: Path, topic: str) -> list[Row]:
     """The rows that the table of a topic must have: of all records that count, the last ones."""
+    return _expected(viewed(lake, f"SELECT * FROM settled_records WHERE topic = '{topic}'"))
+
+
+def _expected(records: list[Row]) -> list[Row]:
     found: dict[tuple[object, ...], Row] = {}
-    records = viewed(lake, f"SELECT * FROM settled_records WHERE topic = '{topic}'")
     for row in sorted(records, key=lambda row: row["offset"]):
         if row["transaction_state"] in ("none", "committed") and row["key"] is not None:
             log = row["source_id"], row["topic_id"], row["partition"]
@@ -72,18 +75,28 @@ def expected(lake: Path, topic: str) -> list[Row]:
     return sorted(found.values(), key=_place)
 
 
-def in_view(lake: Path, topic: str) -> list[Row]:
-    """The rows of the view `latest_records` for a topic, with the columns of the table."""
-    rows = viewed(lake, f"SELECT * FROM latest_records WHERE topic = '{topic}'")
+def _in_view(topic: str, rows: list[Row]) -> list[Row]:
+    """Rows of the view `latest_records`, with the columns of the table."""
     plain = [{n: v for n, v in row.items() if n not in _OF_A_RUN} for row in rows]
     return sorted((row | {"topic": topic, "is_deleted": False} for row in plain), key=_place)
 
 
 def assert_current(lake: Path, topic: str) -> list[Row]:
     """The table of a topic has the rows that the views say; they are returned."""
-    found = state(lake, topic)
-    assert found == expected(lake, topic)
-    assert [row for row in found if not row["is_deleted"]] == in_view(lake, topic)
+    return assert_all_current(lake, [topic])[topic]
+
+
+def assert_all_current(lake: Path, topics: Iterable[str]) -> dict[str, list[Row]]:
+    """The table of each topic has the rows that the views say; they are returned."""
+    found = {topic: state(lake, topic) for topic in topics}
+    records, latest = (
+        viewed(lake, f"SELECT * FROM {view} WHERE topic IN {(*found, '')}")
+        for view in ("settled_records", "latest_records")
+    )
+    for topic, rows in found.items():
+        assert rows == _expected([row for row in records if row["topic"] == topic]), topic
+        own = [row for row in latest if row["topic"] == topic]
+        assert [row for row in rows if not row["is_deleted"]] == _in_view(topic, own), topic
     return found
 
 
