@@ -1,6 +1,6 @@
 """Replicas that parted at an unclean election, in formats and of brokers without leader epochs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,6 @@ from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited, checked
 from support.conflicting_logs import conflict_rows
-from support.elected_logs import current
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -26,6 +25,7 @@ from support.encoder import (
 )
 from support.lakes import ingested, retaken, versions
 from support.made_logs import FIRST_MS, write_over
+from support.views import viewed
 
 _PLAIN = None
 _FORMATS = [(0, _PLAIN), (1, _PLAIN), (0, Codec.GZIP), (1, Codec.SNAPPY), (2, Codec.NONE)]
@@ -50,31 +50,54 @@ def _batches(
     return found
 
 
+def _topic(magic: int, codec: Codec | None) -> str:
+    return f"v{magic}-{codec}"
+
+
 def _replica(
-    folder: Path, text: str, sizes: Sizes, magic: int, codec: Codec | None, *, broker_id: int
+    folder: Path,
+    text: str,
+    sizes: Sizes,
+    formats: Iterable[tuple[int, Codec | None]] = _FORMATS,
+    *,
+    broker_id: int,
 ) -> Path:
-    """Write a replica: offsets 0 to 29 as on every broker, and from 30 on its own."""
-    batches = [
-        *_batches("both", 0, [10, 10, 10], magic, codec),
-        *_batches(text, 30, sizes, magic, codec),
-    ]
-    partition = Partition("orders", 0, [Segment(0, batches)], leader_epochs=())
-    return write_over(folder, [partition], broker_id=broker_id)
+    """Write a replica with a topic of each format.
+
+    Offsets 0 to 29 are as on every broker, and from 30 on it has its own.
+    """
+    partitions = []
+    for magic, codec in formats:
+        batches = [
+            *_batches("both", 0, [10, 10, 10], magic, codec),
+            *_batches(text, 30, sizes, magic, codec),
+        ]
+        partitions.append(
+            Partition(_topic(magic, codec), 0, [Segment(0, batches)], leader_epochs=())
+        )
+    return write_over(folder, partitions, broker_id=broker_id)
 
 
-@pytest.fixture(params=_FORMATS, ids=lambda found: f"v{found[0]}-{found[1]}")
-def disks(request: pytest.FixtureRequest, data: Path) -> tuple[Path, Path]:
+@pytest.fixture
+def disks(data: Path) -> tuple[Path, Path]:
     """Offsets 30 to 40 and 41 to 43 on the one broker, 30 to 38 on the other."""
-    magic, codec = request.param
     return (
-        _replica(data / "b1", "long", [11, 3], magic, codec, broker_id=1),
-        _replica(data / "b2", "short", [9], magic, codec, broker_id=2),
+        _replica(data / "b1", "long", [11, 3], broker_id=1),
+        _replica(data / "b2", "short", [9], broker_id=2),
     )
 
 
-def _texts(lake: Path) -> dict[str, int]:
-    values = [value.split(b"-")[0].decode() for _, value in current(lake)]
-    return {text: values.count(text) for text in dict.fromkeys(values)}
+def _texts(lake: Path) -> dict[str, dict[str, int]]:
+    """Number of current records by text, of each topic."""
+    found: dict[str, dict[str, int]] = {}
+    for row in viewed(lake, 'SELECT topic, value FROM current_records ORDER BY "offset"'):
+        own, text = found.setdefault(row["topic"], {}), row["value"].split(b"-")[0].decode()
+        own[text] = own.get(text, 0) + 1
+    return found
+
+
+def _everywhere(**texts: int) -> dict[str, dict[str, int]]:
+    return {_topic(*each): texts for each in _FORMATS}
 
 
 def test_replicas_that_differ_are_a_conflict_in_the_run_that_meets_them(
@@ -82,12 +105,13 @@ def test_replicas_that_differ_are_a_conflict_in_the_run_that_meets_them(
 ) -> None:
     summary = ingested(disks, lake, engine=engine)
     assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED)) == (3, {})
-    assert ", and no leader epoch shows which won" in summary.to_text()
+    assert summary.to_text().count(", and no leader epoch shows which won") == len(_FORMATS)
     assert "same leader" not in summary.to_text()
-    assert _texts(lake) == {"both": 30, "long": 14}
-    rows = conflict_rows(lake)
-    assert {row["broker_id"] for row in rows} == {2}
-    assert (rows[0]["base_offset"], rows[-1]["last_offset"]) == (30, 38)
+    assert _texts(lake) == _everywhere(both=30, long=14)
+    for topic in _everywhere():
+        rows = [row for row in conflict_rows(lake) if row["topic"] == topic]
+        assert {row["broker_id"] for row in rows} == {2}
+        assert (rows[0]["base_offset"], rows[-1]["last_offset"]) == (30, 38)
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
 
 
@@ -98,12 +122,16 @@ def test_a_replica_that_comes_later_is_not_spliced_to_another_one(
     first, second = disks if order == "long first" else disks[::-1]
     assert ingested(first, lake, engine=engine).exit_code == 0
     before, texts = versions(lake)["records"], _texts(lake)
-    assert exit_code(checked(second, lake)) == 3
+    checks = checked(second, lake)
+    assert {exit_code([check]) for check in checks} == {3}
+    assert len(checks) == len(_FORMATS)
     for _ in range(2):
         summary = ingested(second, lake, engine=engine)
         assert (summary.exit_code, summary.findings.of(FindingKind.SUPERSEDED)) == (3, [])
-        reason = summary.findings.reasons(FindingKind.REFUSED)["orders-0"]
-        assert f"nothing is ingested from {second / 'orders-0'}" in reason
+        reasons = summary.findings.reasons(FindingKind.REFUSED)
+        for topic in _everywhere():
+            place = second / f"{topic}-0"
+            assert f"nothing is ingested from {place}" in reasons[f"{topic}-0"]
         assert (versions(lake)["records"], _texts(lake)) == (before, texts)
     assert ingested(first, lake, engine=engine).exit_code == 0
     assert imbalances_of(lake) == []
@@ -116,47 +144,42 @@ def test_a_retake_takes_the_other_replica_if_a_person_says_so(
     ingested(short, lake)
     ingested(long, lake)
     whole = Selection(is_whole=True)
-    summary = retaken(lake, long, selection=whole, select={"topics": ["orders"]})
-    assert (summary.exit_code, _texts(lake)) == (0, {"both": 30, "long": 9})
+    summary = retaken(lake, long, selection=whole, select={"topics": [*_everywhere()]})
+    assert (summary.exit_code, _texts(lake)) == (0, _everywhere(both=30, long=9))
     assert ingested(long, lake).exit_code == 0
-    assert _texts(lake) == {"both": 30, "long": 14}
+    assert _texts(lake) == _everywhere(both=30, long=14)
 
 
-@pytest.mark.parametrize(("magic", "codec"), _FORMATS)
-def test_a_replica_that_is_only_longer_is_taken_on(
-    data: Path, lake: Path, magic: int, codec: Codec | None
-) -> None:
-    short = _replica(data / "b2", "same", [11], magic, codec, broker_id=2)
-    long = _replica(data / "b1", "same", [11, 3], magic, codec, broker_id=1)
+def test_a_replica_that_is_only_longer_is_taken_on(data: Path, lake: Path) -> None:
+    short = _replica(data / "b2", "same", [11], broker_id=2)
+    long = _replica(data / "b1", "same", [11, 3], broker_id=1)
     for disk in (short, long, short):
         summary = ingested(disk, lake)
         assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED)) == (0, {})
-    assert _texts(lake) == {"both": 30, "same": 14}
+    assert _texts(lake) == _everywhere(both=30, same=14)
     assert ingested([short, long], data / "lake").exit_code == 0
     assert conflict_rows(data / "lake") == []
 
 
-@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY])
-def test_a_damaged_wrapper_beside_a_sound_one_is_no_conflict(
-    data: Path, lake: Path, codec: Codec
-) -> None:
+def test_a_damaged_wrapper_beside_a_sound_one_is_no_conflict(data: Path, lake: Path) -> None:
     """Behind damage no batch tells where a wrapper begins; its messages do."""
-    sizes = [5, 5, 5]
-    one = _replica(data / "b1", "same", sizes, 1, codec, broker_id=1)
-    two = _replica(data / "b2", "same", sizes, 1, codec, broker_id=2)
-    damaged = _batches("same", 35, [5], 1, codec)[0].data
-    log = one / "orders-0" / f"{0:020}.log"
-    log.write_bytes(log.read_bytes().replace(damaged, damaged[:-1] + bytes([damaged[-1] ^ 1])))
+    sizes, formats = [5, 5, 5], [(1, Codec.GZIP), (1, Codec.SNAPPY)]
+    one = _replica(data / "b1", "same", sizes, formats, broker_id=1)
+    two = _replica(data / "b2", "same", sizes, formats, broker_id=2)
+    for magic, codec in formats:
+        damaged = _batches("same", 35, [5], magic, codec)[0].data
+        log = one / f"{_topic(magic, codec)}-0" / f"{0:020}.log"
+        log.write_bytes(log.read_bytes().replace(damaged, damaged[:-1] + bytes([damaged[-1] ^ 1])))
     ingested([one, two], lake)
     assert conflict_rows(lake) == []
-    assert _texts(lake) == {"both": 30, "same": 15}
+    assert _texts(lake) == {_topic(*each): {"both": 30, "same": 15} for each in formats}
 
 
 def test_a_wrapper_that_the_cleaner_made_smaller_is_no_conflict(data: Path, lake: Path) -> None:
     """No checkpoint says that a cleaner was there, as where a broker copied a cleaned log."""
-    whole = _replica(data / "b1", "same", [11, 3], 1, Codec.GZIP, broker_id=1)
-    cleaned = _replica(data / "b2", "same", [11, 3], 1, Codec.GZIP, broker_id=2)
-    log = cleaned / "orders-0" / f"{0:020}.log"
+    whole = _replica(data / "b1", "same", [11, 3], [(1, Codec.GZIP)], broker_id=1)
+    cleaned = _replica(data / "b2", "same", [11, 3], [(1, Codec.GZIP)], broker_id=2)
+    log = cleaned / f"{_topic(1, Codec.GZIP)}-0" / f"{0:020}.log"
     before = _batches("same", 30, [11], 1, Codec.GZIP)[0].data
     kept = [Record(None, b"same-%d" % n, FIRST_MS + n, (), n) for n in (30, 33, 39)]
     log.write_bytes(log.read_bytes().replace(before, wrapper(30, kept, 1, Codec.GZIP).data))
