@@ -1,11 +1,13 @@
 """Where a log with a remote tier begins: by checkpoints, by events of deletions, by the lake."""
 
 import gzip
+import itertools
 from pathlib import Path
 
 import pytest
 
 from seglake.task_engine.engine import Engine
+from support.cases import cases
 from support.lakes import ingested, replayed
 from support.tiers import (
     COPY_FINISHED,
@@ -36,8 +38,14 @@ def _start(disk: TieredDisk, old: str, new: str) -> None:
     path.write_text(text.replace(f"{old}\n", f"{new}\n"))
 
 
-@pytest.mark.parametrize("scenario", _LAYOUTS)
-@pytest.mark.parametrize("start", [2_000, 100_000, 1 << 60])
+# The rule about a start knows no layout; each layout is read with one of them.
+@pytest.mark.parametrize(
+    ("start", "scenario"),
+    cases(
+        itertools.product([2_000, 100_000, 1 << 60], _LAYOUTS),
+        telling={(2_000, LOCAL), (100_000, PLAIN), (1 << 60, ZSTD)},
+    ),
+)
 def test_an_implausible_log_start_hides_nothing_of_the_tier(
     start: int, scenario: str, tmp_path: Path, lake: Path
 ) -> None:
@@ -120,9 +128,17 @@ def test_a_deleted_attempt_above_a_live_upload_moves_nothing(disk: TieredDisk, l
     assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
-@pytest.mark.parametrize("scenario", _LAYOUTS)
-@pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("offset", ["first", "middle"])
+# Each layout has one segment and two, each place has them, too, and the local tier has all.
+@pytest.mark.parametrize(
+    ("offset", "count", "scenario"),
+    cases(
+        itertools.product(["first", "middle"], [1, 2], _LAYOUTS),
+        telling={
+            *itertools.product(["first", "middle"], [1, 2], [LOCAL]),
+            *(("first", 1, PLAIN), ("middle", 2, PLAIN), ("first", 2, ZSTD), ("middle", 1, ZSTD)),
+        },
+    ),
+)
 def test_compressed_local_segments_are_read_from_the_tier(
     offset: str, count: int, scenario: str, tmp_path: Path, lake: Path
 ) -> None:
