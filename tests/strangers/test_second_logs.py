@@ -1,5 +1,7 @@
 """One broker with two logs of a partition, after KAFKA-16234: a log dir failed and came back."""
 
+import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from support.elected_logs import current
 from support.encoder import Partition
 from support.found import conflicts
 from support.lakes import ingested, read_table, retaken, versions
-from support.made_logs import TOPIC_IDS, write_over
+from support.made_logs import write_over
 from support.reports import by_name, reported
 
 
@@ -28,15 +30,15 @@ def _log_dir(
     first: int = 0,
     broker_id: int = 1,
     directory_id: str | None = "by name",
-    has_topic_id: bool = True,
+    topic: str = "orders",
 ) -> Path:
     """Write a log dir with records in batches of five, each with a value of its own."""
     values = [b"%s-%d" % (text.encode(), offset) for offset in range(first, first + count)]
     partition = Partition(
-        "orders",
+        topic,
         0,
         [segment_of(values, epoch=epoch, first=first)],
-        topic_id=TOPIC_IDS["orders"] if has_topic_id else None,
+        topic_id=uuid.uuid5(uuid.NAMESPACE_OID, topic),
         leader_epochs=[(epoch, first)],
     )
     write_over(folder, [partition], broker_id=broker_id)
@@ -47,125 +49,158 @@ def _log_dir(
     return folder
 
 
-def _rows(lake: Path) -> list[bytes]:
-    return sorted(row["value"] for row in read_table(lake, "records"))
+def _rows(lake: Path, topic: str = "orders") -> list[bytes]:
+    return sorted(row["value"] for row in read_table(lake, "records") if row["topic"] == topic)
 
 
-def _quarantined(lake: Path) -> bytes:
-    return b"".join(row["raw"] for row in conflict_rows(lake))
-
-
-def _is_accounted(lake: Path, *texts: str) -> bool:
+def _are_accounted(lake: Path, topics: Iterable[str], *texts: str) -> bool:
     """Whether each record of these logs is in a table, or its bytes are in quarantine."""
-    found, raw = _rows(lake), _quarantined(lake)
     assert imbalances_of(lake) == []
     assert kinds(audited(lake)) == set()
-    return all(
-        value in found or value in raw
-        for text, count in (name.split(":") for name in texts)
-        for value in (b"%s-%d" % (text.encode(), offset) for offset in range(int(count)))
-    )
+    rows = conflict_rows(lake)
+    for topic in topics:
+        found = _rows(lake, topic)
+        raw = b"".join(row["raw"] for row in rows if row["topic"] == topic)
+        for text, count in (name.split(":") for name in texts):
+            for offset in range(int(count)):
+                value = b"%s-%d" % (text.encode(), offset)
+                assert value in found or value in raw, (topic, value)
+    return True
 
 
-@pytest.fixture(params=["by name", None])
-def directory_id(request: pytest.FixtureRequest) -> str | None:
-    """Brokers from 3.7 on give each log dir an id, earlier ones none."""
-    found: str | None = request.param
+# Brokers from 3.7 on give each log dir an id, earlier ones none. Each is a topic of one broker.
+_IDS = {"with-ids": "by name", "without-ids": None}
+
+_Pairs = dict[str, list[Path]]
+
+
+def _pairs(
+    data: Path, old: tuple[int, int], new: tuple[int, int], *orders: str, first: int = 0
+) -> _Pairs:
+    """Write two logs of one broker, with ids of log dirs and without, for each order of theirs.
+
+    Args:
+        old, new: number of records and leader epoch.
+        first: the first offset of the old one.
+    """
+    found = _Pairs()
+    for name, directory_id in _IDS.items():
+        for order in orders:
+            topic = f"{order}-{name}"
+            found[topic] = [
+                _log_dir(
+                    *(data / topic / folder, text, count),
+                    epoch=epoch,
+                    first=first if text == "old" else 0,
+                    directory_id=directory_id,
+                    topic=topic,
+                )
+                for folder, text, (count, epoch) in (("d0", "old", old), ("d1", "new", new))
+            ]
     return found
 
 
+def _in_order(pairs: _Pairs) -> tuple[list[Path], list[Path]]:
+    """The log dirs of the first runs, and of the last: `at-once` has only that."""
+    first, last = list[Path](), list[Path]()
+    for topic, (old, new) in pairs.items():
+        if topic.startswith("at-once"):
+            last += [old, new]
+        else:
+            one, two = (old, new) if topic.startswith("old-first") else (new, old)
+            first.append(one)
+            last.append(two)
+    return first, last
+
+
 def test_both_logs_of_one_broker_are_named_and_no_record_is_lost(
-    data: Path, lake: Path, engine: Engine, directory_id: str | None
+    data: Path, lake: Path, engine: Engine
 ) -> None:
-    old = _log_dir(data / "d0", "old", 100, epoch=0, directory_id=directory_id)
-    new = _log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id)
+    pairs = _pairs(data, (100, 0), (10, 1), "at-once")
     summary = ingested(data, lake, engine=engine)
     assert summary.exit_code == 3
-    (reason,) = summary.findings.reasons(FindingKind.REFUSED).values()
-    assert f"{old / 'orders-0'} and {new / 'orders-0'}" in reason
-    assert conflicts(summary)["orders-0"].same_broker == 2
+    reasons = summary.findings.reasons(FindingKind.REFUSED)
+    assert len(reasons) == len(pairs)
+    for topic, (old, new) in pairs.items():
+        assert f"{old / f'{topic}-0'} and {new / f'{topic}-0'}" in reasons[f"{topic}-0"]
+        assert conflicts(summary)[f"{topic}-0"].same_broker == 2
+        assert len(_rows(lake, topic)) == 100
     assert summary.findings.of(FindingKind.SUPERSEDED) == []
-    assert len(_rows(lake)) == 100
-    assert _is_accounted(lake, "old:100", "new:10")
+    assert _are_accounted(lake, pairs, "old:100", "new:10")
     before = versions(lake)
     assert ingested(data, lake, engine=engine).exit_code == 3  # as long as both are there
     assert versions(lake) == before
 
 
-@pytest.mark.parametrize("order", ["old first", "new first"])
 def test_nothing_is_superseded_by_another_log_of_the_same_broker(
-    data: Path, lake: Path, engine: Engine, order: str, directory_id: str | None
+    data: Path, lake: Path, engine: Engine
 ) -> None:
-    disks = [
-        _log_dir(data / "d0", "old", 100, epoch=0, directory_id=directory_id),
-        _log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id),
-    ]
-    first, second = disks if order == "old first" else disks[::-1]
+    pairs = _pairs(data, (100, 0), (10, 1), "old-first", "new-first")
+    first, second = _in_order(pairs)
     assert ingested(first, lake, engine=engine).exit_code == 0
-    count = len(_rows(lake))
+    counts = {topic: len(_rows(lake, topic)) for topic in pairs}
+    assert {*counts.values()} == {100, 10}
     summary = ingested(second, lake, engine=engine)
     assert (summary.exit_code, summary.findings.of(FindingKind.SUPERSEDED)) == (3, [])
-    assert f"{second / 'orders-0'} has" in summary.findings.reasons(FindingKind.REFUSED)["orders-0"]
+    for topic, folder in zip(pairs, second, strict=True):
+        reason = summary.findings.reasons(FindingKind.REFUSED)[f"{topic}-0"]
+        assert f"{folder / f'{topic}-0'} has" in reason
     assert "lagging replica" not in summary.to_text()
-    assert len(_rows(lake)) == count
-    assert _is_accounted(lake, "old:100", "new:10")
+    assert {topic: len(_rows(lake, topic)) for topic in pairs} == counts
+    assert _are_accounted(lake, pairs, "old:100", "new:10")
     before = versions(lake)["quarantine"]
     ingested(second, lake, engine=engine)
     assert versions(lake)["quarantine"] == before
     both = ingested(data, lake, engine=engine)
     assert (both.exit_code, "lagging replica" in both.to_text()) == (3, False)
-    assert len(_rows(lake)) == count
+    assert {topic: len(_rows(lake, topic)) for topic in pairs} == counts
 
 
-def test_the_log_that_the_lake_has_goes_on_beside_a_larger_one(
-    data: Path, lake: Path, directory_id: str | None
-) -> None:
-    _log_dir(data / "d0", "old", 100, epoch=0, directory_id=directory_id)
-    ingested(_log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id), lake)
-    _log_dir(data / "d1", "new", 15, epoch=1, directory_id=directory_id)
+def test_the_log_that_the_lake_has_goes_on_beside_a_larger_one(data: Path, lake: Path) -> None:
+    ingested(_in_order(_pairs(data, (100, 0), (10, 1), "new-first"))[0], lake)
+    pairs = _pairs(data, (100, 0), (15, 1), "new-first")
     both = ingested(data, lake)
     assert (both.exit_code, "lagging replica" in both.to_text()) == (3, False)
-    assert len(_rows(lake)) == 15
-    assert _is_accounted(lake, "old:100", "new:15")
+    assert {topic: len(_rows(lake, topic)) for topic in pairs} == dict.fromkeys(pairs, 15)
+    assert _are_accounted(lake, pairs, "old:100", "new:15")
 
 
-@pytest.mark.parametrize("order", ["old first", "new first", "at once"])
 def test_logs_of_the_same_leader_epoch_are_told_apart_by_their_batches(
-    data: Path, lake: Path, order: str, directory_id: str | None
+    data: Path, lake: Path
 ) -> None:
-    disks = [
-        _log_dir(data / "d0", "old", 20, epoch=0, directory_id=directory_id),
-        _log_dir(data / "d1", "new", 10, epoch=0, directory_id=directory_id),
-    ]
-    runs = {"old first": disks, "new first": disks[::-1], "at once": [data]}[order]
-    assert [ingested(run, lake).exit_code for run in runs][-1] == 3
-    assert _is_accounted(lake, "old:20", "new:10")
-    assert len({value[:3] for value in _rows(lake)}) == 1
+    pairs = _pairs(data, (20, 0), (10, 0), "old-first", "new-first", "at-once")
+    first, last = _in_order(pairs)
+    ingested(first, lake)
+    summary = ingested(last, lake)
+    refused = summary.findings.reasons(FindingKind.REFUSED)
+    assert (summary.exit_code, {*refused}) == (3, {f"{topic}-0" for topic in pairs})
+    assert _are_accounted(lake, pairs, "old:20", "new:10")
+    for topic in pairs:
+        assert len({value[:3] for value in _rows(lake, topic)}) == 1
 
 
 def test_a_second_log_that_ends_below_the_first_is_told_by_its_newer_epoch(
-    data: Path, lake: Path, directory_id: str | None
+    data: Path, lake: Path
 ) -> None:
     """Retention has cut the first one: no offset is in both."""
-    _log_dir(data / "d0", "old", 50, first=50, epoch=0, directory_id=directory_id)
-    _log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id)
+    pairs = _pairs(data, (50, 0), (10, 1), "at-once", first=50)
     summary = ingested(data, lake)
-    assert summary.exit_code == 3
-    assert len(_rows(lake)) == 50
-    assert _is_accounted(lake, "new:10")
+    refused = summary.findings.reasons(FindingKind.REFUSED)
+    assert (summary.exit_code, {*refused}) == (3, {f"{topic}-0" for topic in pairs})
+    assert {topic: len(_rows(lake, topic)) for topic in pairs} == dict.fromkeys(pairs, 50)
+    assert _are_accounted(lake, pairs, "new:10")
 
 
-@pytest.mark.parametrize("order", ["at once", "old first"])
-def test_an_empty_second_log_takes_nothing_away(
-    data: Path, lake: Path, order: str, directory_id: str | None
-) -> None:
-    old = _log_dir(data / "d0", "old", 20, epoch=0, directory_id=directory_id)
-    new = _log_dir(data / "d1", "new", 0, epoch=1, directory_id=directory_id)
-    runs = [data] if order == "at once" else [old, new]
-    summaries = [ingested(run, lake) for run in runs]
-    assert (summaries[-1].exit_code, summaries[-1].findings.of(FindingKind.SUPERSEDED)) == (3, [])
-    assert _is_accounted(lake, "old:20")
-    assert len(_rows(lake)) == 20
+def test_an_empty_second_log_takes_nothing_away(data: Path, lake: Path) -> None:
+    pairs = _pairs(data, (20, 0), (0, 1), "at-once", "old-first")
+    first, last = _in_order(pairs)
+    ingested(first, lake)
+    summary = ingested(last, lake)
+    refused = summary.findings.reasons(FindingKind.REFUSED)
+    assert (summary.exit_code, {*refused}) == (3, {f"{topic}-0" for topic in pairs})
+    assert summary.findings.of(FindingKind.SUPERSEDED) == []
+    assert _are_accounted(lake, pairs, "old:20")
+    assert {topic: len(_rows(lake, topic)) for topic in pairs} == dict.fromkeys(pairs, 20)
 
 
 def test_the_same_log_in_two_log_dirs_of_one_broker_is_named_and_read_once(
