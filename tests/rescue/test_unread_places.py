@@ -2,7 +2,7 @@
 
 import gzip
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,41 +19,51 @@ from support.reports import by_name, reported
 _FIRST = "00000000000000000000.log"
 
 
-def _disk(folder: Path, *, watermark: int = 16, end: int = 16, broker_id: int = 0) -> Path:
-    segments = [Segment(0, made_batches("orders", 0, range(end)))]
-    partition = Partition("orders", 0, segments, high_watermark=watermark)
+def _disk(
+    folder: Path,
+    *,
+    watermark: int = 16,
+    end: int = 16,
+    broker_id: int = 0,
+    topic: str = "orders",
+) -> Path:
+    segments = [Segment(0, made_batches(topic, 0, range(end)))]
+    partition = Partition(topic, 0, segments, high_watermark=watermark)
     return write_over(folder, [partition], broker_id=broker_id)
 
 
-def _archive(disk: Path) -> Path:
-    place = disk / "orders-7.tar.gz"
+def _archive(disk: Path, topic: str = "orders") -> Path:
+    place = disk / f"{topic}-7.tar.gz"
     place.write_bytes(gzip.compress(b"segments"))
     return place
 
 
-def _link(disk: Path) -> Path:
-    place = disk / "orders-1"
+def _link(disk: Path, topic: str = "orders") -> Path:
+    place = disk / f"{topic}-1"
     place.symlink_to(disk / "nowhere", target_is_directory=True)
     return place
 
 
-def _copy(disk: Path) -> Path:
-    place = disk / "orders-0 (copy)"
-    shutil.copytree(disk / "orders-0", place)
+def _copy(disk: Path, topic: str = "orders") -> Path:
+    place = disk / f"{topic}-0 (copy)"
+    shutil.copytree(disk / f"{topic}-0", place)
     return place
 
 
-def _renamed(disk: Path) -> Path:
-    place = disk / "orders-0" / f"{_FIRST}.old"
-    shutil.copyfile(disk / "orders-0" / _FIRST, place)
+def _renamed(disk: Path, topic: str = "orders") -> Path:
+    place = disk / f"{topic}-0" / f"{_FIRST}.old"
+    shutil.copyfile(disk / f"{topic}-0" / _FIRST, place)
     return place
 
 
-def _packed(disk: Path) -> Path:
-    place = disk / "orders-3" / f"{_FIRST}.gz"
+def _packed(disk: Path, topic: str = "orders") -> Path:
+    place = disk / f"{topic}-3" / f"{_FIRST}.gz"
     place.parent.mkdir()
-    place.write_bytes(gzip.compress((disk / "orders-0" / _FIRST).read_bytes()))
+    place.write_bytes(gzip.compress((disk / f"{topic}-0" / _FIRST).read_bytes()))
     return place
+
+
+_MAKES = (_archive, _link, _copy, _renamed, _packed)
 
 
 def _remove(place: Path) -> None:
@@ -63,28 +73,50 @@ def _remove(place: Path) -> None:
         shutil.rmtree(place)
 
 
-@pytest.mark.parametrize("make", [_archive, _link, _copy, _renamed, _packed])
+def _placed_at(text: str, places: Mapping[str, Path]) -> str:
+    """The topic of the only place that a text names; of a packed segment the folder is named."""
+    (found,) = (
+        topic
+        for topic, place in places.items()
+        if (place.name if topic != "packed" else place.parent.name) in text
+    )
+    return found
+
+
 def test_what_is_not_read_is_said_until_a_run_no_longer_finds_it(
-    make: Callable[[Path], Path], tmp_path: Path
+    tmp_path: Path, lake: Path
 ) -> None:
-    disk, lake = _disk(tmp_path / "disk"), tmp_path / "lake"
-    place = make(disk)
+    makes = {make.__name__.strip("_"): make for make in _MAKES}
+    disks = [
+        _disk(tmp_path / topic, broker_id=number, topic=topic) for number, topic in enumerate(makes)
+    ]
+    places = {
+        topic: make(disk, topic) for disk, (topic, make) in zip(disks, makes.items(), strict=True)
+    }
     for _ in range(2):
-        assert ingested(disk, lake).exit_code == 3
-        (problem,) = audited(lake).problems
-        assert str(place.name if make is not _packed else "orders-3") in problem
+        assert ingested(disks, lake).exit_code == 3
+        problems = audited(lake).problems
+        assert sorted(_placed_at(each, places) for each in problems) == sorted(places)
         report = reported(lake)
         assert "no offset is known to be lost" not in report.headline
-        assert (report.level, "1 place not read" in report.headline) == (Level.LOOK, True)
-        (unread,) = report.recovery.unread
-        assert problem.startswith(f"not read: {unread}")
+        assert (report.level, "5 places not read" in report.headline) == (Level.LOOK, True)
+        unread = report.recovery.unread
+        assert all(
+            problem.startswith(f"not read: {each}")
+            for problem, each in zip(sorted(problems), sorted(unread), strict=True)
+        )
     count = len(read_table(lake, "observations"))
-    other = write_over(tmp_path / "other", [Partition("pay", 0, [Segment(0, [])])], broker_id=1)
-    ingested(other, lake)  # tells nothing of the first disk
-    assert len(audited(lake).problems) == 1
-    assert len(read_table(lake, "observations")) == count + 2
-    _remove(place)
-    ingested(disk, lake)
+    other = write_over(tmp_path / "other", [Partition("pay", 0, [Segment(0, [])])], broker_id=9)
+    ingested(other, lake)  # tells nothing of the first disks
+    assert len(audited(lake).problems) == 5
+    assert len(read_table(lake, "observations")) == count + 1 + len(places)
+    for topic in [*places][:-1]:
+        _remove(places.pop(topic))
+    ingested(disks, lake)
+    assert [_placed_at(each, places) for each in audited(lake).problems] == [*places]
+    for place in places.values():
+        _remove(place)
+    ingested(disks, lake)
     assert audited(lake).problems == ()
     assert reported(lake).recovery.unread == ()
 
