@@ -7,7 +7,7 @@ worker.
 
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
@@ -195,24 +195,22 @@ class LakeTables:
 
     def check(self, table: Table, state: TableState) -> None:
         """Check that this version of seglake may write to a table; see `open`."""
-        from deltalake import Schema
-
         facts = (state.protocol, state.partition_by, state.settings, state.schema_text)
         if self._checked.get(table.name) == facts:
             return
         refuse_newer(self.lake_path, state.settings)
-        schema = Schema.from_json(state.schema_text)
+        columns, metadata = _columns_of(state.schema_text)
         reasons = foreign_features(
             table,
             protocol=state.protocol,
             partition_by=state.partition_by,
             settings=state.settings,
-            columns={field.name: field.metadata for field in schema.fields},
+            columns=metadata,
         )
         if reasons:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
         refuse_older(self.lake_path, table, state.column_names)
-        check_whole(table, self.columns(state))
+        check_whole(table, columns)
         self._checked[table.name] = facts
 
     def newest(self, table: Table) -> Handle:
@@ -369,10 +367,8 @@ class LakeTables:
 
     def columns(self, state: TableState) -> pa.Schema:
         """Return the columns of a table, from its state."""
-        from deltalake import Schema
-
-        columns = Schema.from_json(state.schema_text).to_arrow()
-        return pa.schema(columns)  # type: ignore[arg-type]  # via Arrow's C interface
+        columns, _ = _columns_of(state.schema_text)
+        return columns
 
 
 def state_of(handle: Handle) -> TableState:
@@ -386,6 +382,16 @@ def state_of(handle: Handle) -> TableState:
         schema_text=handle.schema().to_json(),
         generation=lambda app: handle.transaction_version(app) or 0,
     )
+
+
+@functools.lru_cache(maxsize=64)  # a process opens the same few tables again and again
+def _columns_of(schema_text: str) -> tuple[pa.Schema, dict[str, Iterable[str]]]:
+    """Return a table's columns, and the keys of each column's metadata, from Delta's JSON."""
+    from deltalake import Schema
+
+    schema = Schema.from_json(schema_text)
+    columns = pa.schema(schema.to_arrow())  # type: ignore[arg-type]  # via Arrow's C interface
+    return columns, {field.name: [*field.metadata] for field in schema.fields}
 
 
 @functools.lru_cache(maxsize=64)

@@ -14,8 +14,9 @@ from seglake.lake.errors import ForeignChangeError
 from seglake.lake.tables import RECORDS, Table
 from seglake.storage.errors import PlaceError
 
+_CREATES = "CREATE TABLE"
 _CHANGES_NO_ROW = frozenset(
-    ("CREATE TABLE", "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
+    (_CREATES, "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
 )
 MAINTAINS = "maintains"
 """Key in the info of seglake's maintenance commits, which do not check for foreign changes."""
@@ -39,7 +40,8 @@ def refuse_foreign_changes(tables: LakeTables, requested: Iterable[Table]) -> No
         version = tables.state(table).version
         if tables.own_versions.get(table.name) == version:
             continue
-        if _is_ours(commit_of(tables, table, version)):  # usually the newest commit is a run's
+        newest = commit_of(tables, table, version)
+        if _is_ours(newest) or (version == 0 and newest.get("operation") == _CREATES):  # as usual
             tables.own_versions[table.name] = version
             continue
         handle = tables.newest(table)
