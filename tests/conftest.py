@@ -38,7 +38,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # until all tests are found: what they are is kept, and no garbage
     os.environ.pop("CI", None)  # where it is set, pytest works out differences whole, for minutes
     # A shell's background jobs ignore Ctrl-C, and so would all programs that tests interrupt.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -82,12 +81,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep together what shares something, and leave cases that tell little to `test-all`."""
     mark_further_cases(items)
     items[:] = arranged(items)
-
-
-def pytest_collection_finish() -> None:
-    """Collect garbage from now on, but not among the thousands of tests that were found."""
-    gc.freeze()
-    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
