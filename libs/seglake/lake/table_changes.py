@@ -12,6 +12,7 @@ from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_format import refuse_newer
 from seglake.lake.log_durability import sync_log
 from seglake.lake.table_log import TableState
+from seglake.lake.table_schemas import columns_of
 from seglake.lake.tables import Table
 from seglake.storage.errors import PlaceError
 
@@ -139,7 +140,7 @@ def extend_table(tables: LakeTables, table: Table, schema: pa.Schema) -> None:
     from deltalake import Schema
 
     def lacks(state: TableState) -> bool:
-        return _lacks(pa.struct([*tables.columns(state)]), pa.struct([*schema]))
+        return _lacks(pa.struct([*columns_of(state.schema_text)[0]]), pa.struct([*schema]))
 
     if lacks(tables.unchecked_state(table)):
         alter(

@@ -19,6 +19,7 @@ from seglake.lake.parquet_files import folder_value
 from seglake.lake.table_changes import APPEND_ONLY, extend_table, set_property
 from seglake.lake.table_commit import add_files
 from seglake.lake.table_creation import create_table
+from seglake.lake.table_schemas import columns_of
 from seglake.lake.table_view import view_of
 from seglake.lake.tables import (
     HEADERS_TYPE,
@@ -133,7 +134,7 @@ def _found(tables: LakeTables, name: str) -> TypedTable | None:
     topic, record, key, value = (state.settings.get(name, "") for name in _PROPERTIES)
     if name not in (typed_name(topic), typed_name(topic, record)):
         return None
-    fields = tables.columns(state)
+    fields = columns_of(state.schema_text)[0]
     names = {field.name for field in PLACE_FIELDS}
     made = typed_table(
         name, (topic, record, key, value), [field for field in fields if field.name not in names]
