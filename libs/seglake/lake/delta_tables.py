@@ -6,7 +6,8 @@ worker.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
@@ -18,7 +19,6 @@ from seglake.lake.lake_format import refuse_newer, refuse_older
 from seglake.lake.parquet_rows import read_files
 from seglake.lake.table_checks import check_whole, foreign_features
 from seglake.lake.table_log import TableLog, TableState
-from seglake.lake.table_schemas import columns_of, is_schema
 from seglake.lake.tables import CHECKPOINTS, RECORDS, REQUIRED_TABLES, TABLES, CommitTables, Table
 from seglake.lake.torn_logs import refuse_cut_entry, refuse_torn_log
 from seglake.storage.errors import LakeFolderError, PlaceError
@@ -186,7 +186,7 @@ class LakeTables:
         """Return a table's state, whether this or another version of seglake made the table."""
         self.check_path()
         state = self._log(table).newest()
-        if state is None or not is_schema(state.schema_text):
+        if state is None or not _is_schema(state.schema_text):
             return state_of(self._moved_on(table))
         if self._whole_versions.get(table.name) != state.version:
             self._refuse_cut_entry(table, state.version)
@@ -377,3 +377,20 @@ def state_of(handle: Handle) -> TableState:
         schema_text=handle.schema().to_json(),
         generation=lambda app: handle.transaction_version(app) or 0,
     )
+
+
+@lru_cache(maxsize=64)  # a process opens the same few tables again and again
+def columns_of(schema_text: str) -> tuple[pa.Schema, dict[str, Iterable[str]]]:
+    """Return a table's columns, and the keys of each column's metadata, from Delta's JSON."""
+    from deltalake import Schema
+
+    schema = Schema.from_json(schema_text)
+    columns = pa.schema(schema.to_arrow())  # type: ignore[arg-type]  # via Arrow's C interface
+    return columns, {field.name: [*field.metadata] for field in schema.fields}
+
+
+def _is_schema(text: str) -> bool:
+    """Return whether delta-rs can parse a text as a table's schema."""
+    with contextlib.suppress(ValueError, TypeError):
+        return bool(columns_of(text))
+    return False

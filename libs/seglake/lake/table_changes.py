@@ -7,12 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from seglake.lake.delta_tables import Handle, LakeTables, state_of
+from seglake.lake.delta_tables import Handle, LakeTables, columns_of, state_of
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_format import refuse_newer
 from seglake.lake.log_durability import sync_log
 from seglake.lake.table_log import TableState
-from seglake.lake.table_schemas import columns_of
 from seglake.lake.tables import Table
 from seglake.storage.errors import PlaceError
 

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from seglake.lake.app_versions import app_id
-from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, LakeTables
+from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, LakeTables, columns_of
 from seglake.lake.errors import TypedTableError
 from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_files import folder_value
 from seglake.lake.table_changes import APPEND_ONLY, extend_table, set_property
 from seglake.lake.table_commit import add_files
 from seglake.lake.table_creation import create_table
-from seglake.lake.table_schemas import columns_of
 from seglake.lake.table_view import view_of
 from seglake.lake.tables import (
     HEADERS_TYPE,
