@@ -67,7 +67,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep what lives as long as the run, such as all tests, from what looks for garbage."""
+    """Pause the garbage collector while tests are found, and never let it visit them later."""
     gc.disable()
     try:
         return (yield)

@@ -6,9 +6,9 @@ worker.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -380,13 +380,13 @@ def state_of(handle: Handle) -> TableState:
 
 
 @lru_cache(maxsize=64)  # a process opens the same few tables again and again
-def columns_of(schema_text: str) -> tuple[pa.Schema, dict[str, Iterable[str]]]:
+def columns_of(schema_text: str) -> tuple[pa.Schema, Mapping[str, Iterable[str]]]:
     """Return a table's columns, and the keys of each column's metadata, from Delta's JSON."""
     from deltalake import Schema
 
     schema = Schema.from_json(schema_text)
-    columns = pa.schema(schema.to_arrow())  # type: ignore[arg-type]  # via Arrow's C interface
-    return columns, {field.name: [*field.metadata] for field in schema.fields}
+    arrow: Any = schema.to_arrow()  # pyarrow takes another library's schema by Arrow's C interface
+    return pa.schema(arrow), {field.name: tuple(field.metadata) for field in schema.fields}
 
 
 def _is_schema(text: str) -> bool:

@@ -40,8 +40,9 @@ def refuse_foreign_changes(tables: LakeTables, requested: Iterable[Table]) -> No
         version = tables.state(table).version
         if tables.own_versions.get(table.name) == version:
             continue
+        # Usually a run made the newest commit, or the table is new: then no history is needed.
         newest = commit_of(tables, table, version)
-        if _is_ours(newest) or (version == 0 and newest.get("operation") == _CREATES):  # as usual
+        if _is_ours(newest) or (version == 0 and newest.get("operation") == _CREATES):
             tables.own_versions[table.name] = version
             continue
         handle = tables.newest(table)
