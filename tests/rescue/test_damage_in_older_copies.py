@@ -3,7 +3,6 @@
 import hashlib
 import re
 import struct
-import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +30,7 @@ from support.encoder import (
     write_checkpoint,
 )
 from support.lakes import ingested, read_table, retaken
-from support.made_logs import FIRST_MS, made_batches, write_over
+from support.made_logs import FIRST_MS, made_batches, topic_id_of, write_over
 from support.orders_of_copies import Calls, orders, rounds, written
 from support.views import viewed
 
@@ -53,7 +52,7 @@ def _write(
     topic: str = "orders",
 ) -> Path:
     segments = [Segment(0, batches)]
-    partition = Partition(topic, 0, segments, topic_id=uuid.uuid5(uuid.NAMESPACE_OID, topic))
+    partition = Partition(topic, 0, segments, topic_id=topic_id_of(topic))
     write_over(folder, [partition], broker_id=broker_id)
     if cleaner_offset is not None:
         write_checkpoint(folder / "cleaner-offset-checkpoint", {(topic, 0): cleaner_offset})

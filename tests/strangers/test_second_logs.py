@@ -1,6 +1,5 @@
 """One broker with two logs of a partition, after KAFKA-16234: a log dir failed and came back."""
 
-import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from support.elected_logs import current
 from support.encoder import Partition
 from support.found import conflicts
 from support.lakes import ingested, read_table, retaken, versions
-from support.made_logs import write_over
+from support.made_logs import topic_id_of, write_over
 from support.reports import by_name, reported
 
 
@@ -38,7 +37,7 @@ def _log_dir(
         topic,
         0,
         [segment_of(values, epoch=epoch, first=first)],
-        topic_id=uuid.uuid5(uuid.NAMESPACE_OID, topic),
+        topic_id=topic_id_of(topic),
         leader_epochs=[(epoch, first)],
     )
     write_over(folder, [partition], broker_id=broker_id)
@@ -53,8 +52,8 @@ def _rows(lake: Path, topic: str = "orders") -> list[bytes]:
     return sorted(row["value"] for row in read_table(lake, "records") if row["topic"] == topic)
 
 
-def _are_accounted(lake: Path, topics: Iterable[str], *texts: str) -> bool:
-    """Whether each record of these logs is in a table, or its bytes are in quarantine."""
+def _assert_accounted(lake: Path, topics: Iterable[str], *texts: str) -> None:
+    """Each record of these logs is in a table, or its bytes are in quarantine."""
     assert imbalances_of(lake) == []
     assert kinds(audited(lake)) == set()
     rows = conflict_rows(lake)
@@ -65,7 +64,6 @@ def _are_accounted(lake: Path, topics: Iterable[str], *texts: str) -> bool:
             for offset in range(int(count)):
                 value = b"%s-%d" % (text.encode(), offset)
                 assert value in found or value in raw, (topic, value)
-    return True
 
 
 # Brokers from 3.7 on give each log dir an id, earlier ones none. Each is a topic of one broker.
@@ -126,7 +124,7 @@ def test_both_logs_of_one_broker_are_named_and_no_record_is_lost(
         assert conflicts(summary)[f"{topic}-0"].same_broker == 2
         assert len(_rows(lake, topic)) == 100
     assert summary.findings.of(FindingKind.SUPERSEDED) == []
-    assert _are_accounted(lake, pairs, "old:100", "new:10")
+    _assert_accounted(lake, pairs, "old:100", "new:10")
     before = versions(lake)
     assert ingested(data, lake, engine=engine).exit_code == 3  # as long as both are there
     assert versions(lake) == before
@@ -147,7 +145,7 @@ def test_nothing_is_superseded_by_another_log_of_the_same_broker(
         assert f"{folder / f'{topic}-0'} has" in reason
     assert "lagging replica" not in summary.to_text()
     assert {topic: len(_rows(lake, topic)) for topic in pairs} == counts
-    assert _are_accounted(lake, pairs, "old:100", "new:10")
+    _assert_accounted(lake, pairs, "old:100", "new:10")
     before = versions(lake)["quarantine"]
     ingested(second, lake, engine=engine)
     assert versions(lake)["quarantine"] == before
@@ -162,7 +160,7 @@ def test_the_log_that_the_lake_has_goes_on_beside_a_larger_one(data: Path, lake:
     both = ingested(data, lake)
     assert (both.exit_code, "lagging replica" in both.to_text()) == (3, False)
     assert {topic: len(_rows(lake, topic)) for topic in pairs} == dict.fromkeys(pairs, 15)
-    assert _are_accounted(lake, pairs, "old:100", "new:15")
+    _assert_accounted(lake, pairs, "old:100", "new:15")
 
 
 def test_logs_of_the_same_leader_epoch_are_told_apart_by_their_batches(
@@ -174,7 +172,7 @@ def test_logs_of_the_same_leader_epoch_are_told_apart_by_their_batches(
     summary = ingested(last, lake)
     refused = summary.findings.reasons(FindingKind.REFUSED)
     assert (summary.exit_code, {*refused}) == (3, {f"{topic}-0" for topic in pairs})
-    assert _are_accounted(lake, pairs, "old:20", "new:10")
+    _assert_accounted(lake, pairs, "old:20", "new:10")
     for topic in pairs:
         assert len({value[:3] for value in _rows(lake, topic)}) == 1
 
@@ -188,7 +186,7 @@ def test_a_second_log_that_ends_below_the_first_is_told_by_its_newer_epoch(
     refused = summary.findings.reasons(FindingKind.REFUSED)
     assert (summary.exit_code, {*refused}) == (3, {f"{topic}-0" for topic in pairs})
     assert {topic: len(_rows(lake, topic)) for topic in pairs} == dict.fromkeys(pairs, 50)
-    assert _are_accounted(lake, pairs, "new:10")
+    _assert_accounted(lake, pairs, "new:10")
 
 
 def test_an_empty_second_log_takes_nothing_away(data: Path, lake: Path) -> None:
@@ -199,7 +197,7 @@ def test_an_empty_second_log_takes_nothing_away(data: Path, lake: Path) -> None:
     refused = summary.findings.reasons(FindingKind.REFUSED)
     assert (summary.exit_code, {*refused}) == (3, {f"{topic}-0" for topic in pairs})
     assert summary.findings.of(FindingKind.SUPERSEDED) == []
-    assert _are_accounted(lake, pairs, "old:20")
+    _assert_accounted(lake, pairs, "old:20")
     assert {topic: len(_rows(lake, topic)) for topic in pairs} == dict.fromkeys(pairs, 20)
 
 

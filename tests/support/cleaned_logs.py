@@ -3,7 +3,6 @@
 Knows nothing of the product: what a reader gets from a copy is said by the model, not by the bytes.
 """
 
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from support.encoder import (
     wrapper,
     write_checkpoint,
 )
-from support.made_logs import FIRST_MS, STEP_MS, write_over
+from support.made_logs import FIRST_MS, STEP_MS, topic_id_of, write_over
 
 TOPIC = "orders"
 Row = tuple[int, bytes | None, bytes | None]  # offset, key, value
@@ -223,7 +222,7 @@ def write_disk(folder: Path, disk: Disk, topic: str = TOPIC) -> Path:
         segments,
         high_watermark=end,
         recovery_point=end,
-        topic_id=uuid.uuid5(uuid.NAMESPACE_OID, topic),
+        topic_id=topic_id_of(topic),
     )
     write_over(folder, [partition])
     if disk.cleaner_offset is not None:

@@ -23,9 +23,14 @@ from support.encoder import (
 
 FIRST_MS = 1_700_000_000_000
 STEP_MS = 1000
-TOPIC_IDS = {
-    name: uuid.uuid5(uuid.NAMESPACE_OID, name) for name in ("orders", "payments", "orders again")
-}
+
+
+def topic_id_of(topic: str) -> uuid.UUID:
+    """The id of a topic, the same each time."""
+    return uuid.uuid5(uuid.NAMESPACE_OID, topic)
+
+
+TOPIC_IDS = {name: topic_id_of(name) for name in ("orders", "payments", "orders again")}
 
 
 class Made(NamedTuple):

@@ -385,7 +385,8 @@ def columns_of(schema_text: str) -> tuple[pa.Schema, Mapping[str, Iterable[str]]
     from deltalake import Schema
 
     schema = Schema.from_json(schema_text)
-    arrow: Any = schema.to_arrow()  # pyarrow takes another library's schema by Arrow's C interface
+    # Any: another library's schema, which pyarrow reads by Arrow's C interface.
+    arrow: Any = schema.to_arrow()
     return pa.schema(arrow), {field.name: tuple(field.metadata) for field in schema.fields}
 
 
