@@ -19,6 +19,7 @@ from seglake.segment_codec.formats.compression import decompress
 from seglake.segment_codec.formats.errors import DefectCode, DefectError
 from support import encoder
 from support.encoder import SnappyLayout
+from support.frames.build import lz4_frame
 
 FAILED = DefectCode.DECOMPRESSION_FAILED
 LIMIT = DefectCode.DECOMPRESSION_LIMIT
@@ -243,6 +244,13 @@ def assert_bounded(codec: Codec, payload: bytes, magic: int, max_bytes: int) -> 
     else:
         is_bounded = len(found) <= max_bytes
     assert is_bounded
+
+
+def test_content_size_in_place_of_a_block_length_is_not_believed() -> None:
+    size_bytes = len(lz4_frame(TEXT, flags=0x68))
+    claimed = (size_bytes - 15) << 8 | 0xFF << 56  # bytes 7 to 10 are as if there were no size
+    frame = lz4_frame(TEXT, flags=0x68, size=claimed)
+    assert plain(Codec.LZ4, frame) == TEXT
 
 
 BOMBS = """

@@ -22,7 +22,9 @@ from seglake.segment_codec.formats.errors import DefectCode, DefectError, limit_
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _SMALLEST_HEADER_BYTES = 7
+_ONE_BLOCK = struct.Struct("<4sBBBI")  # magic, flags, descriptor, checksum, length of the block
 _DICTIONARY_ID, _CONTENT_CHECKSUM, _CONTENT_SIZE, _BLOCK_CHECKSUM = 0x01, 0x04, 0x08, 0x10
+_ADDITIONS = _DICTIONARY_ID | _CONTENT_CHECKSUM | _CONTENT_SIZE | _BLOCK_CHECKSUM
 _LENGTH = struct.Struct("<I")
 _END_MARK = bytes(_LENGTH.size)
 _STORED = 1 << 31
@@ -44,10 +46,18 @@ def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = Tr
     Raises:
         DefectError: decompression_failed, or decompression_limit above `max_bytes`.
     """
+    plain: bytes
+    if checks_header and _is_one_block(data, max_bytes):
+        try:
+            plain = lz4.frame.decompress(data)
+        except RuntimeError:
+            pass  # found again below, and named
+        else:
+            return plain
     frame, most_bytes = _plain_frame(data, checks_header=checks_header)
     try:
         if most_bytes <= max_bytes:
-            plain: bytes = lz4.frame.decompress(frame)
+            plain = lz4.frame.decompress(frame)
         else:
             plain = lz4.frame.LZ4FrameDecompressor().decompress(frame, max_length=max_bytes + 1)
     except (RuntimeError, EOFError, ValueError) as error:
@@ -57,7 +67,24 @@ def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = Tr
     return plain
 
 
-def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memoryview, int]:
+def _is_one_block(data: memoryview, max_bytes: int) -> bool:
+    """Return whether a payload is a header, one block and a length, as producers write it.
+
+    Kafka's reader uses all of these bytes, as the library does, which fails if the length is not 0.
+    """
+    if len(data) < _ONE_BLOCK.size + _LENGTH.size:
+        return False
+    magic, flags, descriptor, _, length = _ONE_BLOCK.unpack_from(data)
+    size_bytes = _ONE_BLOCK.size + (length & ~_STORED) + _LENGTH.size
+    return (
+        magic == _MAGIC
+        and not flags & _ADDITIONS
+        and len(data) == size_bytes > _ONE_BLOCK.size + _LENGTH.size
+        and _BLOCK_BYTES[descriptor >> 4 & 7] <= max_bytes
+    )
+
+
+def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes, int]:
     """Return the parts of the frame that Kafka reads, and its highest possible decoded size."""
     if data[:4] != _MAGIC:
         raise _failed("there is no lz4 frame")
@@ -76,9 +103,6 @@ def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memo
         raise _failed("the frame is truncated")
     most_bytes = block_count * _BLOCK_BYTES[data[5] >> 4 & 7]
     kept = flags & ~(_CONTENT_SIZE | _CONTENT_CHECKSUM)
-    end = stop + _LENGTH.size
-    if kept == flags and checks_header and data[stop:end] == _END_MARK:
-        return data[:end], most_bytes  # the usual frame, of which Kafka reads all
     descriptor = bytes((kept, data[5])) + bytes(data[size_stop:checksum_at])
     header = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))
     return b"".join((header, data[start:stop], _END_MARK)), most_bytes
