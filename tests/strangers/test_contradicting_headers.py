@@ -9,6 +9,7 @@ it (`LogSegment.translateOffset`), and given by the consumer in any other fetch.
 """
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,8 @@ import pytest
 from seglake.task_engine.engine import Engine
 from support.audits import audited, checked, kinds
 from support.cases import cases
-from support.contradictions import (
-    CONTRADICTIONS,
-    PLACES,
-    shown,
-    write_contradictions,
-)
-from support.encoder import (
-    Codec,
-)
+from support.contradictions import CONTRADICTIONS, LOGS, PLACES, shown, write_contradictions
+from support.encoder import Codec
 from support.lakes import Row, ingested, read_table, replayed
 from support.printed import cat
 
@@ -146,11 +140,15 @@ EXPECTED = {
 } | NOT_INGESTED
 
 
-def by_topic(lake: Path, table: str) -> dict[str, list[Row]]:
+def by_log(rows: Iterable[Row]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
-    for row in read_table(lake, table):
-        found.setdefault(row["topic"], []).append(row)
+    for row in rows:
+        found.setdefault(LOGS[row["partition"]], []).append(row)
     return found
+
+
+def all_shown(rows: Iterable[Row]) -> dict[str, str]:
+    return {log: shown(own) for log, own in by_log(rows).items()}
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
@@ -158,8 +156,7 @@ def test_rows_are_those_of_kafka_s_consumer(tmp_path: Path, engine: Engine, code
     disk, lake = tmp_path / "disk", tmp_path / "lake"
     write_contradictions(disk, codec)
     ingested(disk, lake, engine=engine)
-    rows = by_topic(lake, "records")
-    assert {topic: shown(rows[topic]) for topic in EXPECTED} == EXPECTED
+    assert all_shown(read_table(lake, "records")) == EXPECTED
 
 
 def test_what_gives_no_row_is_quarantined_and_every_byte_and_offset_counts(
@@ -171,13 +168,10 @@ def test_what_gives_no_row_is_quarantined_and_every_byte_and_offset_counts(
     assert not kinds(audited(lake))
     for check in checked(disk, lake):
         assert not check.has_problem, check
-    damaged = set(by_topic(lake, "quarantine"))
-    rows = by_topic(lake, "records")
-    for name in CONTRADICTIONS:
-        for place in PLACES:
-            topic = f"{name}-{place}"
-            is_whole = len(rows[topic]) == 9 and not name.startswith("count")
-            assert (topic in damaged) != is_whole, topic
+    damaged = by_log(read_table(lake, "quarantine"))
+    for log, rows in by_log(read_table(lake, "records")).items():
+        is_whole = len(rows) == 9 and not log.startswith("count")
+        assert (log in damaged) != is_whole, log
     assert not ingested(disk, lake, engine=engine).records
 
 
@@ -189,8 +183,7 @@ def test_rows_are_the_same_with_each_codec(tmp_path: Path, codec: Codec) -> None
     disk, lake = tmp_path / "disk", tmp_path / "lake"
     write_contradictions(disk, codec)
     ingested(disk, lake)
-    rows = by_topic(lake, "records")
-    assert {topic: shown(rows[topic]) for topic in EXPECTED} == EXPECTED
+    assert all_shown(read_table(lake, "records")) == EXPECTED
     assert not kinds(audited(lake))
 
 
@@ -208,10 +201,12 @@ def test_a_replay_brings_no_record_that_kafka_s_consumer_skips(tmp_path: Path) -
 def test_cat_prints_the_rows_that_an_ingest_brings(tmp_path: Path) -> None:
     write_contradictions(tmp_path)
     printed = cat("--source", tmp_path, "-q")
-    found: dict[str, list[Row]] = {}
-    for (topic, _), records in printed.records.items():
-        found[topic] = [{"offset": each.offset, "value": each.value} for each in records]
-    assert (printed.code, {topic: shown(found[topic]) for topic in EXPECTED}) == (3, EXPECTED)
+    rows = (
+        {"partition": partition, "offset": each.offset, "value": each.value}
+        for (_, partition), records in printed.records.items()
+        for each in records
+    )
+    assert (printed.code, all_shown(rows)) == (3, EXPECTED)
 
 
 @pytest.mark.spark
@@ -220,8 +215,5 @@ def test_the_data_source_gives_the_rows_that_an_ingest_brings(
 ) -> None:
     write_contradictions(tmp_path)
     reader = spark_session.read.format("kafka_segments").option("failOnDataLoss", "false")
-    rows = reader.load(str(tmp_path)).select("topic", "offset", "value").collect()
-    found: dict[str, list[Row]] = {}
-    for topic, offset, value in rows:
-        found.setdefault(topic, []).append({"offset": offset, "value": bytes(value)})
-    assert {topic: shown(found[topic]) for topic in EXPECTED} == EXPECTED
+    rows = reader.load(str(tmp_path)).select("partition", "offset", "value").collect()
+    assert all_shown(row.asDict() for row in rows) == EXPECTED

@@ -3,6 +3,7 @@
 Each log has three batches of three records, and the odd one is the first, the second or the third.
 """
 
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +57,9 @@ CONTRADICTIONS: dict[str, Contradiction] = {
     "times-of-others": Contradiction(base_timestamp_ms=-5, max_timestamp_ms=7),
 }
 PLACES = ("first", "second", "third")
+TOPIC = "odd"
+LOGS = tuple(f"{name}-{place}" for name in CONTRADICTIONS for place in PLACES)
+"""Name of each log of `write_contradictions`, by its partition."""
 
 
 def log_of(odd: Contradiction, place: int, codec: Codec = Codec.NONE) -> list[EncodedBatch]:
@@ -67,18 +71,17 @@ def log_of(odd: Contradiction, place: int, codec: Codec = Codec.NONE) -> list[En
 
 
 def write_contradictions(folder: Path, codec: Codec = Codec.NONE) -> None:
-    """A log dir with a topic for each contradiction at each place."""
+    """A log dir with a partition of `TOPIC` for each contradiction at each place: `LOGS`."""
     end = _COUNT * len(PLACES)
+    odd_ones = product(CONTRADICTIONS.values(), range(len(PLACES)))
     partitions = [
         Partition(
-            f"{name}-{place}",
-            0,
-            [Segment(0, log_of(odd, index, codec), has_indexes=False)],
+            *(TOPIC, partition),
+            [Segment(0, log_of(odd, place, codec), has_indexes=False)],
             high_watermark=end,
             recovery_point=end,
         )
-        for name, odd in CONTRADICTIONS.items()
-        for index, place in enumerate(PLACES)
+        for partition, (odd, place) in enumerate(odd_ones)
     ]
     write_log_dir(folder, partitions)
 
