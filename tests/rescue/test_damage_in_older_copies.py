@@ -49,24 +49,23 @@ def _write(
     batches: Sequence[EncodedBatch],
     broker_id: int,
     cleaner_offset: int | None = None,
-    topic: str = "orders",
+    number: int = 0,
 ) -> Path:
-    segments = [Segment(0, batches)]
-    partition = Partition(topic, 0, segments, topic_id=topic_id_of(topic))
+    partition = Partition("orders", number, [Segment(0, batches)], topic_id=topic_id_of("orders"))
     write_over(folder, [partition], broker_id=broker_id)
     if cleaner_offset is not None:
-        write_checkpoint(folder / "cleaner-offset-checkpoint", {(topic, 0): cleaner_offset})
+        write_checkpoint(folder / "cleaner-offset-checkpoint", {("orders", number): cleaner_offset})
     return folder
 
 
-def _copies(folder: Path, topic: str = "orders") -> dict[str, Path]:
+def _copies(folder: Path, number: int = 0) -> dict[str, Path]:
     """A cleaned disk, and two from before: one has a flipped bit in what the cleaner removed."""
     whole = made_batches("orders", 0, range(30))
     damaged = [whole[0], *map(_flipped, whole[1:2]), *whole[2:]]
     return {
-        "cleaned": _write(folder / "cleaned", [whole[0], *whole[4:]], 0, 30, topic),
-        "damaged": _write(folder / "damaged", damaged, 1, topic=topic),
-        "sound": _write(folder / "sound", whole, 2, topic=topic),
+        "cleaned": _write(folder / "cleaned", [whole[0], *whole[4:]], 0, 30, number),
+        "damaged": _write(folder / "damaged", damaged, 1, number=number),
+        "sound": _write(folder / "sound", whole, 2, number=number),
     }
 
 
@@ -99,7 +98,7 @@ def test_a_flipped_bit_in_what_the_cleaner_removed_is_in_quarantine_and_no_compa
 ) -> None:
     damaged = _flipped(made_batches("orders", 0, range(30))[1]).data
     ways = [(*calls, (1,), (0, 1)) for calls in _CALLS]
-    given = written(ways, lambda topic: [*_copies(tmp_path / topic, topic).values()])
+    given = written(ways, lambda number: [*_copies(tmp_path / str(number), number).values()])
     found = Counter[str]()
     for disks in rounds(given):
         summary = ingested(disks, lake, read=_READ)
@@ -107,15 +106,14 @@ def test_a_flipped_bit_in_what_the_cleaner_removed_is_in_quarantine_and_no_compa
         count = len(summary.damaged)
         assert summary.defects == ({"crc_mismatch": count} if count else {})
         assert summary.exit_code == (3 if count else 0)
-    assert found == {f"{order.topic}-0": 1 for order in given}
+    assert found == {f"orders-{order.partition}": 1 for order in given}
     assert "no loss" not in summary.to_text()
     assert "NOT recovered: 20 offsets hidden by damaged bytes" in summary.to_text()
     assert _quarantined(lake) == [("crc_mismatch", hashlib.sha256(damaged).hexdigest())] * 4
     gap = {"start_offset": 5, "next_offset": 10, "cause": "quarantined"}
     assert viewed(lake, _GAPS) == [gap] * 4
-    assert Counter(row["topic"] for row in read_table(lake, "records")) == {
-        order.topic: 25 for order in given
-    }
+    records = Counter(row["partition"] for row in read_table(lake, "records"))
+    assert records == {order.partition: 25 for order in given}
     assert kinds(audited(lake)) == set()
 
 
@@ -166,26 +164,25 @@ def test_data_in_front_of_what_the_cleaner_took_ends_as_its_own_copy_says(
 ) -> None:
     whole = _transactions()
     damaged = [_flipped(whole[0]), whole[2], *whole[4:]]  # and offset 7 was cleaned away
-    copies: dict[str, tuple[list[EncodedBatch], int | None]] = {
-        "older": (whole[:3], None),  # it ends before the abort
-        "whole": (whole, None),
-        "cleaned": ([*whole[:3], *whole[4:]], 11),  # had an abort been there, 5 were not
-    }
-    first = [_write(tmp_path / f"damaged-{copy}", damaged, 0, 11, copy) for copy in copies]
+    copies: list[tuple[list[EncodedBatch], int | None]] = [
+        (whole[:3], None),  # orders-0: it ends before the abort
+        (whole, None),
+        ([*whole[:3], *whole[4:]], 11),  # cleaned: had an abort been there, 5 were not
+    ]
+    first = [_write(tmp_path / f"first{at}", damaged, 0, 11, at) for at in range(len(copies))]
     second = [
-        _write(tmp_path / copy, batches, 1, cleaner_offset, copy)
-        for copy, (batches, cleaner_offset) in copies.items()
+        _write(tmp_path / f"second{at}", batches, 1, cleaner_offset, at)
+        for at, (batches, cleaner_offset) in enumerate(copies)
     ]
     read = {**_READ, "older_copies": older_copies}
     for disks in (first, second):
         summary = ingested(disks, lake, isolation="read_committed", read=read)
-    with_5 = {row["topic"] for row in read_table(lake, "records") if row["offset"] == 5}
-    assert with_5 == {"cleaned"}
-    gaps = viewed(lake, "SELECT topic, cause FROM current_gaps")
-    assert {gap["topic"] for gap in gaps if gap["cause"] == "quarantined"} == {"older"}
+    with_5 = {row["partition"] for row in read_table(lake, "records") if row["offset"] == 5}
+    assert with_5 == {2}
+    gaps = viewed(lake, "SELECT partition, cause FROM current_gaps")
+    assert {gap["partition"] for gap in gaps if gap["cause"] == "quarantined"} == {0}
     (said,) = [line for line in summary.to_text().splitlines() if "end markers may be" in line]
-    assert "older-0" in said
-    assert not {"whole-0", "cleaned-0"} & {*re.findall(r"[\w-]+", said)}
+    assert re.findall(r"orders-\d", said) == ["orders-0"]
     assert kinds(audited(lake)) == set()
 
 
@@ -210,13 +207,13 @@ def test_what_a_cleaned_copy_has_beside_its_log_says_nothing_of_aborts_that_the_
 def test_a_sound_copy_fills_what_a_damaged_older_copy_hides_in_all_orders(
     tmp_path: Path, lake: Path
 ) -> None:
-    given = written(orders(3), lambda topic: [*_copies(tmp_path / topic, topic).values()])
+    given = written(orders(3), lambda number: [*_copies(tmp_path / str(number), number).values()])
     for disks in rounds(given):
         summary = ingested(disks, lake, read=_READ)
     assert "NOT recovered" not in summary.to_text()
-    offsets: dict[str, list[int]] = {order.topic: [] for order in given}
+    offsets: dict[int, list[int]] = {order.partition: [] for order in given}
     for row in read_table(lake, "records"):
-        offsets[row["topic"]].append(row["offset"])
+        offsets[row["partition"]].append(row["offset"])
     assert all(sorted(own) == [*range(30)] for own in offsets.values()), offsets
     assert viewed(lake, _GAPS) == []
     assert kinds(audited(lake)) == set()
@@ -258,9 +255,9 @@ def test_damage_in_one_copy_of_a_log_is_kept_while_the_lake_lacks_what_it_hides(
     expected = set[object]().union(*(committed_rows(disk, to_end=True) for disk in models))
     contents = set[bytes]()
 
-    def write(topic: str) -> list[Path]:
-        folder = tmp_path / topic
-        disks = [write_disk(folder / str(at), copy, topic) for at, copy in enumerate(copies)]
+    def write(number: int) -> list[Path]:
+        folder = tmp_path / str(number)
+        disks = [write_disk(folder / str(at), copy, number) for at, copy in enumerate(copies)]
         contents.add(_damaged(disks[place], chosen))
         return disks
 
@@ -269,19 +266,19 @@ def test_damage_in_one_copy_of_a_log_is_kept_while_the_lake_lacks_what_it_hides(
     for disks in rounds(given):
         ingested(disks, lake, isolation="read_committed", read=_READ)
     records, quarantine = read_table(lake, "records"), read_table(lake, "quarantine")
-    gaps = viewed(lake, "SELECT topic, start_offset, next_offset, cause FROM current_gaps")
-    for _, topic, _ in given:
-        own = [row for row in records if row["topic"] == topic]
+    gaps = viewed(lake, "SELECT * FROM current_gaps")
+    for calls, number, _ in given:
+        own = [row for row in records if row["partition"] == number]
         rows = [(row["offset"], row["key"], row["value"]) for row in own]
-        assert (len(rows), {*rows}) == (len(expected), expected), topic
-        raws = [row["raw"] for row in quarantine if row["raw"] and row["topic"] == topic]
+        assert (len(rows), {*rows}) == (len(expected), expected), calls
+        raws = [row["raw"] for row in quarantine if row["raw"] and row["partition"] == number]
         lacking = hidden - {row["offset"] for row in own}
-        assert raws in ([[content]] if lacking else [[], [content]]), topic
+        assert raws in ([[content]] if lacking else [[], [content]]), calls
         causes = {
             gap["cause"]
             for gap in gaps
-            if gap["topic"] == topic
+            if gap["partition"] == number
             if hidden & {*range(gap["start_offset"], gap["next_offset"])}
         }
-        assert causes <= {"quarantined"}, topic
+        assert causes <= {"quarantined"}, calls
     assert kinds(audited(lake)) == set()

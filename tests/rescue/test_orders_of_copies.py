@@ -19,27 +19,28 @@ _FEW: tuple[Calls, ...] = (((0,), (1,), (2,)), ((2,), (1,), (0,)), ((0, 1, 2),),
 
 
 def _written(folder: Path, copies: Sequence[Disk], ways: Iterable[Calls]) -> list[Order]:
-    def write(topic: str) -> list[Path]:
+    def write(number: int) -> list[Path]:
         return [
-            write_disk(folder / f"{topic}-copy{at}", copy, topic) for at, copy in enumerate(copies)
+            write_disk(folder / f"{number}-copy{at}", copy, number)
+            for at, copy in enumerate(copies)
         ]
 
     return written(ways, write)
 
 
-def _rows(lake: Path, given: Iterable[Order]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {order.topic: [] for order in given}
+def _rows(lake: Path, given: Iterable[Order]) -> dict[Calls, list[Row]]:
+    found: list[list[Row]] = [[] for _ in given]
     for row in read_table(lake, "records"):
-        found[row["topic"]].append((row["offset"], row["key"], row["value"]))
-    return found
+        found[row["partition"]].append((row["offset"], row["key"], row["value"]))
+    return {order.calls: rows for order, rows in zip(given, found, strict=True)}
 
 
-def _gap_offsets(lake: Path, given: Iterable[Order]) -> dict[str, set[tuple[int, str]]]:
+def _gap_offsets(lake: Path, given: Iterable[Order]) -> list[set[tuple[int, str]]]:
     """The offsets in gaps, each with its cause: where a gap is cut depends on the runs."""
-    found: dict[str, set[tuple[int, str]]] = {order.topic: set() for order in given}
-    for row in viewed(lake, "SELECT topic, start_offset, next_offset, cause FROM current_gaps"):
+    found: list[set[tuple[int, str]]] = [set() for _ in given]
+    for row in viewed(lake, "SELECT * FROM current_gaps"):
         offsets = range(row["start_offset"], row["next_offset"])
-        found[row["topic"]].update((offset, row["cause"]) for offset in offsets)
+        found[row["partition"]].update((offset, row["cause"]) for offset in offsets)
     return found
 
 
@@ -53,8 +54,8 @@ def test_all_orders_of_copies_of_a_dead_log_end_in_the_same_rows(
     for disks in rounds(given):
         read = {**_OLDER, "upper_bound": "log_end"}
         ingested(disks, lake, isolation="read_committed", read=read)
-    for topic, rows in _rows(lake, given).items():
-        assert (len(rows), {*rows}) == (len(expected), expected), topic
+    for calls, rows in _rows(lake, given).items():
+        assert (len(rows), {*rows}) == (len(expected), expected), calls
     assert kinds(audited(lake)) == set()
 
 
@@ -68,9 +69,9 @@ def test_all_orders_of_copies_of_a_log_end_in_the_same_rows_and_gaps(
     for disks in rounds(given):
         summary = ingested(disks, lake, isolation="read_committed", read=_OLDER)
         assert (summary.exit_code, summary.left_out) == (0, {}), summary.to_text()
-    for topic, rows in _rows(lake, given).items():
-        assert (len(rows), {*rows}) == (len(expected), expected), topic
-    first, *others = _gap_offsets(lake, given).values()
+    for calls, rows in _rows(lake, given).items():
+        assert (len(rows), {*rows}) == (len(expected), expected), calls
+    first, *others = _gap_offsets(lake, given)
     assert others == [first] * 12
     audit = audited(lake)
     assert audit.exit_code == 0, to_text(audit)
@@ -87,8 +88,8 @@ def test_copies_that_retention_has_cut_too_end_in_the_same_rows(
     expected = set[object]().union(*map(committed_rows, copies))
     for disks in rounds(given):
         ingested(disks, lake, isolation="read_committed", read=_OLDER)
-    for topic, rows in _rows(lake, given).items():
-        assert (len(rows), {*rows}) == (len(expected), expected), topic
+    for calls, rows in _rows(lake, given).items():
+        assert (len(rows), {*rows}) == (len(expected), expected), calls
     assert kinds(audited(lake)) <= {"missing"}
 
 
@@ -130,15 +131,15 @@ def test_segments_of_copies_that_are_readable_later_only_fill_what_they_left(
         summary = ingested(disks, lake, isolation="read_committed", read=_OLDER)
         assert summary.defects == {}
         assert kinds(audited(lake)) <= {"missing"}
-    for topic, rows in _rows(lake, given).items():
-        assert len(rows) == len({*rows}), topic
-        assert {*rows} <= decided, topic
+    for calls, rows in _rows(lake, given).items():
+        assert len(rows) == len({*rows}), calls
+        assert {*rows} <= decided, calls
     for segments in unreadable:
         _mended(segments)
     ingested(every, lake, isolation="read_committed", read=_OLDER)
-    for topic, rows in _rows(lake, given).items():
-        assert len(rows) == len({*rows}), topic
-        assert expected <= {*rows} <= decided, topic
+    for calls, rows in _rows(lake, given).items():
+        assert len(rows) == len({*rows}), calls
+        assert expected <= {*rows} <= decided, calls
     assert kinds(audited(lake)) == set()
 
 

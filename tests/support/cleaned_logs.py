@@ -209,24 +209,26 @@ def _write(disk: Disk, random: Random, magic: int) -> None:
     disk.append(Batch(disk.end, disk.end + size - 1, rows, magic, codec, producer_id))
 
 
-def write_disk(folder: Path, disk: Disk, topic: str = TOPIC) -> Path:
-    """Write a copy as a log dir."""
+def write_disk(folder: Path, disk: Disk, number: int = 0) -> Path:
+    """Write a copy as a log dir of the partition with this number."""
     segments = [
         Segment(base, [*map(_encoded, batches)])
         for base, batches in zip(disk.bases, disk.segments, strict=True)
     ]
     end = disk.end
     partition = Partition(
-        topic,
-        0,
+        TOPIC,
+        number,
         segments,
         high_watermark=end,
         recovery_point=end,
-        topic_id=topic_id_of(topic),
+        topic_id=topic_id_of(TOPIC),
     )
     write_over(folder, [partition])
     if disk.cleaner_offset is not None:
-        write_checkpoint(folder / "cleaner-offset-checkpoint", {(topic, 0): disk.cleaner_offset})
+        write_checkpoint(
+            folder / "cleaner-offset-checkpoint", {(TOPIC, number): disk.cleaner_offset}
+        )
     return folder
 
 

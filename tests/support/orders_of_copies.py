@@ -1,4 +1,4 @@
-"""All ways to give copies of a log to runs, each as a topic of its own: one lake has them all."""
+"""All ways to give copies of a log to runs, each as a partition of its own in one lake."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import permutations
@@ -9,10 +9,10 @@ Calls = tuple[tuple[int, ...], ...]  # the copies that each call is given
 
 
 class Order(NamedTuple):
-    """One way to give copies, the topic that has it, and the log dir of each copy."""
+    """One way to give copies, the partition that has it, and the log dir of each copy."""
 
     calls: Calls
-    topic: str
+    partition: int
     disks: Sequence[Path]
 
 
@@ -32,17 +32,13 @@ def orders(count: int) -> list[Calls]:
     return found
 
 
-def written(chosen: Iterable[Calls], write: Callable[[str], Sequence[Path]]) -> list[Order]:
+def written(chosen: Iterable[Calls], write: Callable[[int], Sequence[Path]]) -> list[Order]:
     """Write the copies for each way to give them.
 
     Args:
-        write: writes each copy as a log dir of a topic.
+        write: writes each copy as a log dir of a partition.
     """
-    found = []
-    for calls in chosen:
-        topic = ".then.".join("-".join(map(str, call)) for call in calls)
-        found.append(Order(calls, topic, write(topic)))
-    return found
+    return [Order(calls, number, write(number)) for number, calls in enumerate(chosen)]
 
 
 def rounds(given: Sequence[Order]) -> list[list[Path]]:
