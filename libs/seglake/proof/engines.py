@@ -15,7 +15,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.duckdb_tables import DuckDBTables
 from seglake.lake.tables import Table
-from seglake.proof.queries import PROVED_TABLES, Purpose, Query
+from seglake.proof.queries import PROVED_TABLES, Purpose, Query, any_problem, first_problems
 from seglake.spark_features import arrow_table
 
 if TYPE_CHECKING:
@@ -109,12 +109,17 @@ def answers_of(
 ) -> dict[str, Sequence[Row]]:
     """Run queries over named tables, and return the rows by the query's name.
 
-    The result does not include derived tables. For the arguments see `answered`.
+    The result does not include derived tables, and of checks only the first problems of each log.
+    For the arguments see `answered`.
     """
     found: dict[str, Sequence[Row]] = {}
     for query in queries:
         if query.purpose is Purpose.DERIVE:
             engine.derive(query.name, query.sql)
+        elif query.purpose is Purpose.CHECK:
+            # Most checks find nothing, and are spared the search for the first problems.
+            has_problem = engine.rows(any_problem(query))
+            found[query.name] = engine.rows(first_problems(query)) if has_problem else ()
         else:
             found[query.name] = engine.rows(query.sql)
         on_done()

@@ -30,6 +30,8 @@ TYPED_QUERIES = "typed.sql"
 """File with the SQL that proves typed tables."""
 LATEST_QUERIES = "latest.sql"
 """File with the SQL that proves tables of latest state."""
+MOST_EXAMPLES = 5
+"""Maximum number of problems of a kind that are shown of a log."""
 
 
 class Purpose(StrEnum):
@@ -92,19 +94,23 @@ def _parsed(text: str) -> Iterator[Query]:
         yield Query(Purpose(head[1]), head[2], sentence, sql)
 
 
-def first_problems(check: Query, most: int) -> str:
+def any_problem(check: Query) -> str:
+    """Return a query that has a row if there is a problem; it needs no order and no sums."""
+    return f"SELECT 1 AS one FROM ({check.sql}) AS found LIMIT 1"
+
+
+def first_problems(check: Query) -> str:
     """Return a query for the first problems of each log, with each log's total number of problems.
 
     Args:
         check: query whose rows are problems.
-        most: maximum number of problems to return for a log.
     """
     return f"""\
 SELECT log, said, CAST(total AS BIGINT) AS total FROM (
   SELECT log, said, sum(number) OVER (PARTITION BY log) AS total,
          row_number() OVER (PARTITION BY log ORDER BY place, said) AS rank
   FROM ({check.sql}) AS found) AS ranked
-WHERE rank <= {most} ORDER BY log, rank"""
+WHERE rank <= {MOST_EXAMPLES} ORDER BY log, rank"""
 
 
 def typed_places(topics: Mapping[str, str]) -> str:

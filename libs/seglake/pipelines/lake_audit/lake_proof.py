@@ -13,7 +13,7 @@ from seglake.pipelines.lake_audit.lake_audit import SalvagedSums
 from seglake.pipelines.lake_audit.lake_state import LakeState
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.partition_audit import PartitionFacts
-from seglake.pipelines.lake_audit.problems import problem, shown_queries
+from seglake.pipelines.lake_audit.problems import problem
 from seglake.proof.engines import FILES, ProofEngine, ProofFailedError, Row, answered
 from seglake.proof.queries import PROVED_TABLES, Purpose, queries
 from seglake.storage.errors import StorageError
@@ -66,7 +66,7 @@ def prove(
     files = {name: [file.path for file in found.files] for name, found in state.snapshots.items()}
     files[SALVAGED_RECORDS.name] = [*state.salvaged_files]
     try:
-        answers = answered(engine, shown_queries(), files, on_done)
+        answers = answered(engine, queries(), files, on_done)
         return _put_together(answers, [*_hidden_rows(engine, state.snapshots)])
     except ProofFailedError:
         unreadable = dict(_unreadable(storage, files))
@@ -75,7 +75,7 @@ def prove(
     sound = {
         name: [path for path in paths if path not in unreadable] for name, paths in files.items()
     }
-    return _put_together(answered(engine, shown_queries(), sound), [*unreadable.values()])
+    return _put_together(answered(engine, queries(), sound), [*unreadable.values()])
 
 
 def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> ProofAnswers:

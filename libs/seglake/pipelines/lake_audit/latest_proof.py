@@ -12,10 +12,10 @@ from seglake.lake.duckdb_sql import literal
 from seglake.lake.errors import LatestTableError
 from seglake.lake.latest_tables import LatestTable, latest_table, latest_tables
 from seglake.pipelines.lake_audit.lake_state import LakeState, Topic
-from seglake.pipelines.lake_audit.problems import log_problems, shown_queries
+from seglake.pipelines.lake_audit.problems import log_problems
 from seglake.printable import show_count
 from seglake.proof.engines import ProofEngine, ProofFailedError, Row, answers_of
-from seglake.proof.queries import LATEST_QUERIES, latest_compared, latest_states
+from seglake.proof.queries import LATEST_QUERIES, latest_compared, latest_states, queries
 
 
 class LatestState(NamedTuple):
@@ -135,7 +135,7 @@ def _proved(
     engine.define("latest_states", latest_states(names))
     topics_sql = {(literal(source), literal(topic)): n for (source, topic), n in current.items()}
     engine.define("latest_compared", latest_compared(topics_sql))
-    answers = answers_of(engine, shown_queries(LATEST_QUERIES))
+    answers = answers_of(engine, queries(name=LATEST_QUERIES))
     topics = answers.pop("latest_topics")
     kind = FindingKind.LATEST_ROWS
     return [each for rows in answers.values() for each in log_problems(kind, rows)], topics

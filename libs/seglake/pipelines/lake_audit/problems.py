@@ -8,16 +8,7 @@ from seglake.findings.kinds import FindingKind
 from seglake.grouping import grouped
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.proof.engines import Row
-from seglake.proof.queries import Purpose, Query, first_problems, queries
-
-MOST_EXAMPLES = 5
-
-
-def shown_queries(name: str = "proof.sql") -> Iterator[Query]:
-    """Yield all queries of a file; queries for problems return only the first ones of each log."""
-    for query in queries(name=name):
-        is_check = query.purpose is Purpose.CHECK
-        yield query._replace(sql=first_problems(query, MOST_EXAMPLES)) if is_check else query
+from seglake.proof.queries import MOST_EXAMPLES
 
 
 def problem(

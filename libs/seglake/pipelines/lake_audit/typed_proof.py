@@ -11,11 +11,11 @@ from seglake.findings.kinds import FindingKind
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.typed_tables import PLACE_FIELDS
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, VALUE_REJECTS
-from seglake.pipelines.lake_audit.problems import log_problems, shown_queries
+from seglake.pipelines.lake_audit.problems import log_problems
 from seglake.pipelines.lake_audit.typed_state import TypedState
 from seglake.printable import show_count
 from seglake.proof.engines import ProofEngine, ProofFailedError, Row, answers_of
-from seglake.proof.queries import TYPED_QUERIES, typed_places
+from seglake.proof.queries import TYPED_QUERIES, queries, typed_places
 
 _KINDS = {str(kind): kind for kind in (FindingKind.TYPED_ROWS, FindingKind.TYPED_SUMS)}
 _NOT_ERASED = "; complete the erasure of the topic first, which has not ended"
@@ -77,7 +77,7 @@ def _proved(engine: ProofEngine, state: TypedState) -> TypedAudit:
     for table in (VALUE_REJECTS, TYPED_CHECKPOINTS):
         engine.name_files(table, state.files[table.name])
     _define_places(engine, state)
-    answers = answers_of(engine, shown_queries(TYPED_QUERIES))
+    answers = answers_of(engine, queries(name=TYPED_QUERIES))
     topics = answers.pop("typed_topics")
     found = [
         finding
