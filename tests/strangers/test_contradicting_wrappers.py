@@ -16,7 +16,7 @@ from support.accounts import imbalances_of
 from support.encoder import Partition, Segment, message
 from support.encoder import Record as Made
 from support.inner_messages import FIRST_MS, inner, sound_set, value_of, wrapped
-from support.lakes import ingested, read_table
+from support.lakes import Row, by_partition, ingested, read_table
 from support.made_logs import write_over
 
 Rows = dict[int, int]  # offset: the number in the value
@@ -68,29 +68,43 @@ CASES = {
 
 
 def _rows(lake: Path) -> Rows:
-    rows = read_table(lake, "records")
+    return _numbers(read_table(lake, "records"))
+
+
+def _numbers(rows: Sequence[Row]) -> Rows:
     found = {row["offset"]: int(row["value"].split()[1]) for row in rows}
     assert len(found) == len(rows)
     return found
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_rows_are_those_of_kafkas_consumer(case: Case, engine: Engine, tmp_path: Path) -> None:
+def _log(case: Case) -> Segment:
     messages = [inner(offset, case.magic, number) for offset, number in case.inner]
-    log = [
+    batches = [
         wrapped(4, sound_set(0, 5, case.magic), case.magic),
         wrapped(case.last_offset, messages, case.magic),
         wrapped(12, sound_set(10, 13, case.magic), case.magic),
     ]
-    write_over(tmp_path / "d", [Partition("orders", 0, [Segment(0, log)], high_watermark=13)])
-    summary = ingested(tmp_path / "d", tmp_path / "lake", engine=engine)
+    return Segment(0, batches)
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_rows_are_those_of_kafkas_consumer(
+    engine: Engine, tmp_path: Path, lake: Path, *, is_damaged: bool
+) -> None:
+    cases = {name: case for name, case in CASES.items() if bool(case.codes) == is_damaged}
+    logs = [
+        Partition("orders", at, [_log(case)], high_watermark=13)
+        for at, case in enumerate(cases.values())
+    ]
+    summary = ingested(write_over(tmp_path / "d", logs), lake, engine=engine)
     around = {offset: offset for offset in (*range(5), *range(10, 13))}
-    assert _rows(tmp_path / "lake") == around | case.rows
-    quarantine = read_table(tmp_path / "lake", "quarantine")
-    assert [row["defect_code"] for row in quarantine] == list(case.codes)
+    records, quarantine = by_partition(lake, "records"), by_partition(lake, "quarantine")
+    for at, (name, case) in enumerate(cases.items()):
+        assert _numbers(records[at]) == around | case.rows, name
+        assert [row["defect_code"] for row in quarantine[at]] == list(case.codes), name
     has_missing = bool(summary.counts.missing_offsets)
-    assert summary.exit_code == (3 if case.codes or has_missing else 0)
-    assert imbalances_of(tmp_path / "lake") == []
+    assert summary.exit_code == (3 if is_damaged or has_missing else 0)
+    assert imbalances_of(lake) == []
 
 
 def test_behind_an_offset_of_0_the_offsets_inside_count(engine: Engine, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Old compressed sets of which one message is damaged, though the checksum of the set holds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,21 +18,30 @@ from support.inner_messages import (
     with_size,
     wrapped,
 )
-from support.lakes import Row, ingested, read_table, replayed
+from support.lakes import Row, by_partition, ingested, read_table, replayed
 from support.made_logs import write_over
 from support.taken import gaps_taken
-
-NAMES = list(bad_messages(inner(0, 1, 0)))
 
 
 def _disk(folder: Path, middle: Sequence[bytes], magic: int, *, broker_id: int = 0) -> Path:
     """Offsets 0 to 4, a set of 5 to 9, and 10 to 12; the high watermark is 13."""
-    log = [
+    return _written(folder, _log(middle, magic), broker_id=broker_id)
+
+
+def _log(middle: Sequence[bytes], magic: int) -> list[EncodedBatch]:
+    return [
         wrapped(4, sound_set(0, 5, magic), magic),
         wrapped(9, middle, magic),
         wrapped(12, sound_set(10, 13, magic), magic),
     ]
-    return _written(folder, log, broker_id=broker_id)
+
+
+def _each_on_one_disk(folder: Path, middles: Iterable[tuple[Sequence[bytes], int]]) -> Path:
+    """A log like that of `_disk` for each set and its magic, as partitions of one topic."""
+    logs = [[Segment(0, _log(*middle))] for middle in middles]
+    return write_over(
+        folder, [Partition("orders", at, log, high_watermark=13) for at, log in enumerate(logs)]
+    )
 
 
 def _written(
@@ -63,36 +72,50 @@ def _quarantine(lake: Path) -> list[Row]:
     return read_table(lake, "quarantine")
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_damaged_message_costs_only_itself(
-    name: str, magic: int, engine: Engine, tmp_path: Path
-) -> None:
-    bad = bad_messages(sound_set(5, 10, magic)[2])[name]
-    disk = _disk(tmp_path / "data", _with_bad(2, bad.message, magic), magic)
-    summary = ingested(disk, tmp_path / "lake", engine=engine)
-    assert summary.exit_code == 3
-    assert _values(tmp_path / "lake") == _expected(without=[7])
-    assert gaps_taken(tmp_path / "lake") == [(7, 8, "quarantined")]
-    (row,) = _quarantine(tmp_path / "lake")
-    assert (row["raw"], row["length_bytes"]) == (bad.message, len(bad.message))
-    assert (row["base_offset"], row["last_offset"]) == (7, 7)
-    assert (row["previous_offset"], row["next_offset"]) == (6, 8)
-    if bad.code:
-        assert (row["defect_code"], bad.text in row["defect_detail"]) == (bad.code, True)
-    assert "of the decompressed set" in row["defect_detail"]
-    assert imbalances_of(tmp_path / "lake") == []
+def _assert_only_lost(lake: Path, lost: Sequence[int]) -> None:
+    """Each partition has all records but that of one offset, which is its only gap."""
+    records, gaps = by_partition(lake, "records"), by_partition(lake, "gaps")
+    for partition, offset in enumerate(lost):
+        own = sorted((row["offset"], row["value"]) for row in records[partition])
+        assert own == sorted(_expected(without=[offset]).items()), partition
+        (gap,) = gaps[partition]
+        assert (gap["start_offset"], gap["next_offset"]) == (offset, offset + 1), partition
+        assert gap["cause"] == "quarantined", partition
+    assert imbalances_of(lake) == []
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("place", range(5))
-def test_it_may_stand_anywhere_in_its_set(place: int, magic: int, tmp_path: Path) -> None:
-    bad = with_bad_crc(sound_set(5, 10, magic)[place])
-    disk = _disk(tmp_path / "data", _with_bad(place, bad, magic), magic)
-    ingested(disk, tmp_path / "lake")
-    assert _values(tmp_path / "lake") == _expected(without=[5 + place])
-    assert gaps_taken(tmp_path / "lake") == [(5 + place, 6 + place, "quarantined")]
-    assert imbalances_of(tmp_path / "lake") == []
+def test_a_damaged_message_costs_only_itself(engine: Engine, tmp_path: Path, lake: Path) -> None:
+    damaged = [
+        (name, magic, bad)
+        for magic in (0, 1)
+        for name, bad in bad_messages(sound_set(5, 10, magic)[2]).items()
+    ]
+    middles = ((_with_bad(2, bad.message, magic), magic) for _, magic, bad in damaged)
+    disk = _each_on_one_disk(tmp_path / "data", middles)
+    summary = ingested(disk, lake, engine=engine)
+    names = {f"orders-{partition}" for partition in range(len(damaged))}
+    assert (summary.exit_code, {*summary.damaged}) == (3, names)
+    _assert_only_lost(lake, [7] * len(damaged))
+    quarantine = by_partition(lake, "quarantine")
+    for partition, (name, magic, bad) in enumerate(damaged):
+        (row,) = quarantine[partition]
+        assert (row["raw"], row["length_bytes"]) == (bad.message, len(bad.message)), (name, magic)
+        assert (row["base_offset"], row["last_offset"]) == (7, 7), (name, magic)
+        assert (row["previous_offset"], row["next_offset"]) == (6, 8), (name, magic)
+        if bad.code:
+            found = row["defect_code"], bad.text in row["defect_detail"]
+            assert found == (bad.code, True), (name, magic)
+        assert "of the decompressed set" in row["defect_detail"], (name, magic)
+
+
+def test_it_may_stand_anywhere_in_its_set(tmp_path: Path, lake: Path) -> None:
+    places = [(place, magic) for place in range(5) for magic in (0, 1)]
+    middles = (
+        (_with_bad(place, with_bad_crc(sound_set(5, 10, magic)[place]), magic), magic)
+        for place, magic in places
+    )
+    ingested(_each_on_one_disk(tmp_path / "data", middles), lake)
+    _assert_only_lost(lake, [5 + place for place, _ in places])
 
 
 @pytest.mark.parametrize("magic", [0, 1])

@@ -1,6 +1,8 @@
 """Compressed sets of format v0 and v1 that lie behind higher offsets in their log (KAFKA-3919)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -8,19 +10,19 @@ import pytest
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.encoder import Codec, EncodedBatch, Partition, Record, Segment, message, wrapper
-from support.lakes import ingested, ingested_in_pieces, read_table
+from support.lakes import by_partition, ingested, ingested_in_pieces, read_table
 from support.made_logs import FIRST_MS, write_over
-from support.taken import gaps_taken
 
 Span = tuple[int, int]
 
-LATE = {
-    "one": [(0, 10), (20, 30), (10, 20), (30, 40)],
-    "the first": [(10, 20), (0, 10), (20, 40)],
-    "several in a hole": [(0, 5), (20, 40), (5, 10), (10, 15), (15, 20)],
-    "two holes": [(0, 10), (20, 30), (10, 20), (35, 40), (30, 35)],
-    "the last": [(0, 10), (15, 40), (10, 15)],
-}
+_ONE = [(0, 10), (20, 30), (10, 20), (30, 40)]
+LATE = (
+    _ONE,
+    [(10, 20), (0, 10), (20, 40)],  # the first
+    [(0, 5), (20, 40), (5, 10), (10, 15), (15, 20)],  # several in a hole
+    [(0, 10), (20, 30), (10, 20), (35, 40), (30, 35)],  # two holes
+    [(0, 10), (15, 40), (10, 15)],  # the last
+)
 
 
 def _value(offset: int) -> bytes:
@@ -47,17 +49,26 @@ def _disk(folder: Path, segments: Sequence[Segment], high_watermark: int = 40) -
     return write_over(folder, [log])
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("spans", LATE.values(), ids=LATE.keys())
+def _assert_whole(lake: Path, partitions: int) -> None:
+    """Each partition has each of its 40 offsets once."""
+    records = by_partition(lake, "records")
+    for partition in range(partitions):
+        own = sorted((row["offset"], row["value"]) for row in records[partition])
+        assert own == [(offset, _value(offset)) for offset in range(40)], partition
+    assert imbalances_of(lake) == []
+
+
 def test_a_late_set_is_ingested_with_what_stands_before_it(
-    spans: Sequence[Span], magic: int, engine: Engine, tmp_path: Path
+    engine: Engine, tmp_path: Path, lake: Path
 ) -> None:
-    disk = _disk(tmp_path / "data", [Segment(0, _wrappers(spans, magic))])
-    summary = ingested(disk, tmp_path / "lake", engine=engine)
+    logs = [
+        Partition("orders", at, [Segment(0, _wrappers(spans, magic))], high_watermark=40)
+        for at, (spans, magic) in enumerate(product(LATE, (0, 1)))
+    ]
+    summary = ingested(write_over(tmp_path / "data", logs), lake, engine=engine)
     assert (summary.exit_code, summary.counts.quarantined) == (0, 0)
-    assert _values(tmp_path / "lake") == {offset: _value(offset) for offset in range(40)}
-    assert gaps_taken(tmp_path / "lake") == []
-    assert imbalances_of(tmp_path / "lake") == []
+    assert read_table(lake, "gaps") == []
+    _assert_whole(lake, len(logs))
 
 
 @pytest.mark.parametrize("split_bytes", [1, 300, 1 << 30])
@@ -81,18 +92,16 @@ def test_the_size_of_tasks_and_commits_changes_nothing(
     assert imbalances_of(tmp_path / "lake") == []
 
 
-@pytest.mark.parametrize("high_watermark", [5, 10, 15, 20, 25, 30])
-@pytest.mark.parametrize("magic", [0, 1])
-def test_where_an_earlier_run_ended_changes_nothing(
-    magic: int, high_watermark: int, tmp_path: Path
-) -> None:
-    sets = _wrappers(LATE["one"], magic)
-    for reached in (high_watermark, 40):
-        disk = _disk(tmp_path / "data", [Segment(0, sets)], reached)
-        ingested(disk, tmp_path / "lake")
-    assert _values(tmp_path / "lake") == {offset: _value(offset) for offset in range(40)}
-    assert read_table(tmp_path / "lake", "quarantine") == []
-    assert imbalances_of(tmp_path / "lake") == []
+def test_where_an_earlier_run_ended_changes_nothing(tmp_path: Path, lake: Path) -> None:
+    logs = [
+        Partition("orders", at, [Segment(0, _wrappers(_ONE, magic))], high_watermark=reached)
+        for at, (magic, reached) in enumerate(product((0, 1), (5, 10, 15, 20, 25, 30)))
+    ]
+    ingested(write_over(tmp_path / "data", logs), lake)
+    later = [replace(log, high_watermark=40) for log in logs]
+    ingested(write_over(tmp_path / "data", later), lake)
+    assert read_table(lake, "quarantine") == []
+    _assert_whole(lake, len(logs))
 
 
 @pytest.mark.parametrize("magic", [0, 1])

@@ -4,6 +4,7 @@ import atexit
 import io
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -224,6 +225,14 @@ def read_table(lake: Path, table: str) -> list[Row]:
     """All rows of one table, in no order; empty before the lake has tables."""
     rows: list[Row] = read_arrow(lake, table).to_pylist()
     return rows
+
+
+def by_partition(lake: Path, table: str) -> dict[int, list[Row]]:
+    """Rows of one table of a lake with one topic; a partition without rows has an empty list."""
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in read_table(lake, table):
+        found[row["partition"]].append(row)
+    return found
 
 
 def read_arrow(lake: Path, table: str) -> pa.Table:
