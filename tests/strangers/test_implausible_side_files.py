@@ -1,6 +1,7 @@
 """Side files that a power loss, another version or a stranger left damaged: named in each run."""
 
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.task_engine.engine import Engine
 from support.audits import audited
 from support.encoder import write_checkpoint
-from support.lakes import ingested
+from support.lakes import by_partition, ingested
 from support.made_logs import make_log_dir
 from support.taken import is_nothing_new, offsets_taken
 
@@ -21,31 +22,34 @@ def log_dir(tmp_path: Path) -> Path:
     return make_log_dir(tmp_path / "disk", {_ORDERS: [0, 10, 20]})
 
 
-@pytest.mark.parametrize(
-    "content",
-    [bytes(40), b"9\n0\n", b"\xff\xfe garbage", b"0\n2\norders 0 20\n", b"0\n1\norders 0 2"],
+_CHECKPOINTS = (
+    "replication-offset-checkpoint",
+    "recovery-point-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+    "orders-{}/leader-epoch-checkpoint",
 )
-@pytest.mark.parametrize(
-    "name",
-    [
-        "replication-offset-checkpoint",
-        "recovery-point-offset-checkpoint",
-        "log-start-offset-checkpoint",
-        "cleaner-offset-checkpoint",
-        "orders-0/leader-epoch-checkpoint",
-    ],
-)
+_DAMAGES = ("\0" * 40, "9\n0\n", "\xff\xfe garbage", "0\n2\norders {} 20\n", "0\n1\norders {} 2")
+
+
 def test_a_damaged_checkpoint_is_named_in_each_run_and_the_log_is_ingested(
-    name: str, content: bytes, log_dir: Path, lake: Path
+    tmp_path: Path, lake: Path
 ) -> None:
-    damaged = log_dir / name
-    damaged.write_bytes(content)
+    log_dirs, damaged = [], []
+    for partition, (name, content) in enumerate(product(_CHECKPOINTS, _DAMAGES)):
+        folder = tmp_path / str(partition)
+        log_dirs.append(make_log_dir(folder, {("orders", partition): [0, 10, 20]}))
+        damaged.append(folder / name.format(partition))
+        damaged[-1].write_text(content.format(partition), "latin-1")
     for _ in range(2):
-        summary = ingested(log_dir, lake)
-        assert (summary.exit_code, list(summary.left_out)) == (3, [str(damaged)])
-        assert f"left out: {damaged} is ignored as implausible: line " in summary.to_text()
-        assert summary.to_text().count("is ignored as implausible") == 1
-        assert offsets_taken(lake) == [*range(20)]
+        summary = ingested(log_dirs, lake)
+        assert (summary.exit_code, {*summary.left_out}) == (3, {*map(str, damaged)})
+        said = "{} is ignored as implausible: line "
+        assert all(said.format(path) in summary.left_out[str(path)] for path in damaged)
+        records = by_partition(lake, "records")
+        for partition in range(len(damaged)):
+            offsets = sorted(row["offset"] for row in records[partition])
+            assert offsets == [*range(20)], damaged[partition]
 
 
 @pytest.mark.parametrize(
