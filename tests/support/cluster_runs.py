@@ -15,6 +15,8 @@ from support.servers.processes import LOOPBACK, Running, started
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER_CONF = ROOT / "conf" / "spark" / "cluster.conf"
+# It goes nowhere, and only drivers need the two packages: each driver and executor unpacks it.
+_QUICK_PACK = "--compress-level=0 --exclude '*/deltalake/*' --exclude '*/_duckdb.*'"
 SAMPLE = ROOT / "samples" / "broker-0"
 
 
@@ -34,19 +36,14 @@ def packed(folder: Path, *, workers_python: Path | None = None) -> Packed:
     """
     prefix = Path(sys.prefix)
     archive = folder / "seglake-env.tar.gz"
-    quick = "--compress-level=0"  # it goes nowhere
-    made = {"VENV": prefix, "PACK": folder / "pack", "PACKED": archive, "PACK_OPTIONS": quick}
+    made = {"VENV": prefix, "PACK": folder / "pack", "PACKED": archive, "PACK_OPTIONS": _QUICK_PACK}
     if workers_python is not None:
         made["PACK_PYTHON"] = workers_python
     subprocess.run(
         ["make", "--no-print-directory", f"--old-file={prefix / '.ready'}", "pack"]
         + [f"{name}={value}" for name, value in made.items()],
         cwd=ROOT,
-        env=os.environ
-        | {
-            "NUMBA_OPT": "1",  # the compiled kernels run once; with 0, numba caches none of them
-            "PIP_COMPILE": "0",  # Python compiles what it imports
-        },
+        env=os.environ | {"PIP_COMPILE": "0"},  # Python compiles what it imports
         check=True,
     )
     inside = folder / "pack" / "env"
@@ -94,9 +91,11 @@ def run(
 
 
 @contextmanager
-def running(command: list[str], python_of_workers: str | Path, log: Path) -> Iterator[Running]:
-    """Run a command while the block lasts; it prints into a log."""
-    own = environment(python_of_workers)
+def running(
+    command: list[str], python_of_workers: str | Path, log: Path, variables: Mapping[str, str]
+) -> Iterator[Running]:
+    """Run a command while the block lasts, with further variables; it prints into a log."""
+    own = environment(python_of_workers) | dict(variables)
     with started(command, log=log, environment=own, folder=ROOT) as process:
         yield process
 

@@ -57,6 +57,10 @@ class Running:
                 return
         self._require(False, "it did not end well")
 
+    def code(self, *, seconds: float) -> int:
+        """Wait until the program has ended by itself, and return its exit code."""
+        return self._process.wait(seconds)
+
     def kill(self) -> None:
         """End the whole group at once, as a crash would."""
         self._signal(signal.SIGKILL)
