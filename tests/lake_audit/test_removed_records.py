@@ -1,5 +1,6 @@
 """Records removed by a commit that says so: all adds up, and nothing brings them back."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,13 +17,20 @@ from support.views import viewed
 _ORDERS = ("orders", 0)
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two ranges of one log, with four records erased at both sides of their edge."""
+    folder = tmp_path_factory.mktemp("removed")
     for stop in (20, 30):
-        ingested(_disk(tmp_path, stop), tmp_path / "lake")
-    erased_at(tmp_path / "lake", *_ORDERS, [3, 18, 19, 20])
-    return tmp_path / "lake"
+        ingested(_disk(folder, stop), folder / "lake")
+    erased_at(folder / "lake", *_ORDERS, [3, 18, 19, 20])
+    return folder
+
+
+@pytest.fixture
+def lake(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
 def _disk(folder: Path, stop: int) -> Path:

@@ -38,18 +38,25 @@ def is_right(lake: Path) -> bool:
     return audit.exit_code == ExitCode.DONE and not audit.typed.notes
 
 
-@pytest.fixture
-def grown(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake whose first run knew fewer schemas, so that its columns are narrow."""
-    lake = made(tmp_path, int_of(1), b"bad", None)
+    folder = tmp_path_factory.mktemp("grown")
+    lake = made(folder, int_of(1), b"bad", None)
     decoded(lake, "t")
     schema = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'
-    add_schemas(lake, tmp_path / "registry-2", '"long"', schema)
+    add_schemas(lake, folder / "registry-2", '"long"', schema)
     large = b"\x80\x80\x80\x80\x80\x40"
-    add_values(lake, tmp_path / "more", _ID_2 + large, bytes(4) + b"\x03\x0e", start=3)
+    add_values(lake, folder / "more", _ID_2 + large, bytes(4) + b"\x03\x0e", start=3)
     decoded(lake, "t")
     assert "value__bigint" in typed_rows(lake, "t")[0]
-    return lake
+    return folder
+
+
+@pytest.fixture
+def grown(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
 def test_a_topic_is_written_anew_with_the_columns_of_all_its_schemas(grown: Path) -> None:

@@ -1,6 +1,7 @@
 """Rejected records are decoded again when their schema has turned up; nothing is there twice."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,20 @@ def is_proved(lake: Path) -> bool:
     return not audit.typed.findings
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with rejects before and after a typed row; the last one's schema is unknown."""
-    lake = made(tmp_path, b"bad", int_of(1), _ID_2 + b"\x04")
+    folder = tmp_path_factory.mktemp("rejects")
+    lake = made(folder, b"bad", int_of(1), _ID_2 + b"\x04")
     assert decoded(lake, "t").exit_code == ExitCode.LOOK
     assert (values(lake), len(resolutions(lake))) == ([1], 2)
-    return lake
+    return folder
+
+
+@pytest.fixture
+def lake(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
 def test_a_schema_that_turns_up_in_the_registry_resolves_its_rejects(

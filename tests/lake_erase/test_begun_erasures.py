@@ -1,6 +1,7 @@
 """An erasure that was killed is named by the audit, until a run has done all of it."""
 
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,12 +22,18 @@ _CHOICE: Chosen = {"key": _KEY}
 _STEPS = ("begun", "erasures", "redo", "records", "checkpoints", "erased from latest/orders")
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("people")
+    ingested(people_disk(folder / "disk", 20, codec=Codec.GZIP), folder / "lake")
+    updated(folder / "lake", "orders")
+    return folder
+
+
 @pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    lake = tmp_path / "lake"
-    ingested(people_disk(tmp_path / "disk", 20, codec=Codec.GZIP), lake)
-    updated(lake, "orders")
-    return lake
+def lake(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
 def not_erased(lake: Path) -> list[str]:

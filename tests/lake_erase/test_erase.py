@@ -1,5 +1,6 @@
 """Erased records leave `records` at once and for good, and the ledger accounts for them."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,23 @@ _OF_ANN = [0, 3, 6, 9, 12, 15, 18]
 _STEPS = ("erasures", "redo", "records", "batches", "quarantine", "gaps", "checkpoints", "cleaned")
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Path:
-    """Offsets 0 to 19 of orders, and of payments."""
-    return people_disk(tmp_path / "disk", 20)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A disk with offsets 0 to 19 of orders, and of payments, and its lake."""
+    folder = tmp_path_factory.mktemp("people")
+    ingested(people_disk(folder / "disk", 20), folder / "lake")
+    return folder
 
 
 @pytest.fixture
-def lake(disk: Path, tmp_path: Path) -> Path:
-    ingested(disk, tmp_path / "lake")
-    return tmp_path / "lake"
+def lake(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
+
+
+@pytest.fixture
+def disk(lake: Path) -> Path:
+    return lake.parent / "disk"
 
 
 def offsets(lake: Path, topic: str = "orders") -> list[int]:

@@ -1,5 +1,6 @@
 """A `latest` that runs beside an erasure brings no erased row into its table."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,16 +33,22 @@ def once(step: str, run: Callable[[], object]) -> Callable[[str], None]:
     return after
 
 
-@pytest.fixture(params=["first", "later"])
-def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture(params=["first", "later"], scope="module")
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake whose `latest` has new records to merge: all, or those of a second ingest."""
-    lake = tmp_path / "lake"
-    disk = people_disk(tmp_path / "disk", 10, topics=["orders"])
-    ingested(disk, lake)
+    folder = tmp_path_factory.mktemp("people")
+    lake = folder / "lake"
+    ingested(people_disk(folder / "disk", 10, topics=["orders"]), lake)
     if request.param == "later":
         updated(lake, "orders")
-        ingested(people_disk(tmp_path / "disk", 20, topics=["orders"]), lake)
-    return lake
+        ingested(people_disk(folder / "disk", 20, topics=["orders"]), lake)
+    return folder
+
+
+@pytest.fixture
+def lake(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
 @pytest.mark.parametrize("step", ["table", "rows", "latest/orders"])

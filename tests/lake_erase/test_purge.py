@@ -1,6 +1,7 @@
 """A purge says which files it deletes, and ends with 3 if it leaves one."""
 
 import json
+import shutil
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,14 +21,20 @@ _KEY = "ann's key"
 _SECRET = b"secret of ann"
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    lake = tmp_path / "lake"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("people")
     for stop in (10, 20):
-        disk = people_disk(tmp_path / "disk", stop, topics=["orders"], as_json=True)
-        ingested(disk, lake)
-        updated(lake, "orders")
-    return lake
+        disk = people_disk(folder / "disk", stop, topics=["orders"], as_json=True)
+        ingested(disk, folder / "lake")
+        updated(folder / "lake", "orders")
+    return folder
+
+
+@pytest.fixture
+def lake(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
 def data_files(lake: Path) -> dict[str, int]:

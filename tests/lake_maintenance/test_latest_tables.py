@@ -1,5 +1,6 @@
 """`maintain` merges the files of tables of latest state, beside runs that replace their rows."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,16 +19,23 @@ from support.lakes import ingested, maintained
 from support.latest_state import assert_current, state, updated
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake whose table got a new key in each of three runs, and so has three files."""
+    folder = tmp_path_factory.mktemp("three")
     log: list[Values] = []
     for key in "abc":
         log.append((key, b"1"))
-        ingested(write(tmp_path / "disk", *log), tmp_path / "lake")
-        updated(tmp_path / "lake", "orders")
-    assert _file_count(tmp_path / "lake") == 3
-    return tmp_path / "lake"
+        ingested(write(folder / "disk", *log), folder / "lake")
+        updated(folder / "lake", "orders")
+    assert _file_count(folder / "lake") == 3
+    return folder
+
+
+@pytest.fixture
+def lake(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
 def _file_count(lake: Path) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +34,25 @@ _SCHEMAS = (
 _VALUES = (b"\x02", b"\x04\x06", b"\x08\x0a\x02x")
 
 
-@pytest.fixture
-def grown(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake whose typed table got a file for each of three schemas, each with more fields."""
-    lake, pairs = tmp_path / "lake", []
+    folder = tmp_path_factory.mktemp("grown")
+    lake, pairs = folder / "lake", []
     for number, (schema, value) in enumerate(zip(_SCHEMAS, _VALUES, strict=True), start=1):
         pairs.append(schema_pair("t-value", number, number, schema=json.dumps(schema)))
-        disk = write_registry(tmp_path / f"registry-{number}", [(0, [pair]) for pair in pairs])
+        disk = write_registry(folder / f"registry-{number}", [(0, [pair]) for pair in pairs])
         ingested(disk, lake)
         values = bytes([0, 0, 0, 0, number]) + value, b"bad"
-        add_values(lake, tmp_path / f"values-{number}", *values, start=2 * number - 2)
+        add_values(lake, folder / f"values-{number}", *values, start=2 * number - 2)
         decoded(lake, "t")
-    return lake
+    return folder
+
+
+@pytest.fixture
+def grown(folder: Path, tmp_path: Path) -> Path:
+    """A copy to be changed, with its disks."""
+    return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
 def _file_counts(lake: Path) -> list[int]:
