@@ -1,8 +1,8 @@
 """Transactions that no disk of a dead cluster ends: left out with a cause, and to be had later."""
 
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
-
-import pytest
 
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.task_engine.engine import Engine
@@ -26,7 +26,9 @@ _STEPS = (
 _LOG = TransactionLog.of(_STEPS)
 
 
-def rescued(data: Path, lake: Path, engine: Engine | None = None, **read: str) -> int:
+def rescued(
+    data: Path | Sequence[Path], lake: Path, engine: Engine | None = None, **read: str
+) -> int:
     """Ingest a dead disk in read_committed; the exit code."""
     summary = ingested(
         data, lake, isolation="read_committed", engine=engine, read={**_DEAD, **read}
@@ -39,9 +41,9 @@ def offsets_in(lake: Path, table: str = "records", **wanted: object) -> list[int
     return sorted(row["offset"] for row in rows if wanted.items() <= row.items())
 
 
-def undecided(lake: Path) -> list[int]:
-    """The offsets that stand as gaps of transactions without an end."""
-    gaps = viewed(lake, "SELECT * FROM current_gaps")
+def undecided(lake: Path, number: int = 0) -> list[int]:
+    """The offsets of a partition that stand as gaps of transactions without an end."""
+    gaps = viewed(lake, f"SELECT * FROM current_gaps WHERE partition = {number}")
     assert {gap["cause"] for gap in gaps} <= {"undecided"}
     return sorted(n for gap in gaps for n in range(gap["start_offset"], gap["next_offset"]))
 
@@ -50,7 +52,7 @@ def of_states(log: TransactionLog, *states: str) -> list[int]:
     return [offset for offset, of in log.states(log.next_offset).items() if of in states]
 
 
-def assert_sound(lake: Path, data: Path) -> None:
+def assert_sound(lake: Path, data: Path | Sequence[Path]) -> None:
     assert imbalances_of(lake) == []
     assert audited(lake).exit_code == 0
     assert not any(check.has_problem for check in checked(data, lake))
@@ -192,24 +194,30 @@ def test_a_second_run_over_the_same_disk_fills_nothing(data: Path, lake: Path) -
     assert "--set read.undecided_transactions=rows" in again.to_text()
 
 
-@pytest.mark.parametrize("edges", [(0,), (0, 9, 16)])
-@pytest.mark.parametrize("has_files", [True, False])
-def test_a_later_disk_that_has_the_ends_decides(
-    edges: tuple[int, ...], has_files: bool, data: Path, lake: Path
-) -> None:
+def test_a_later_disk_that_has_the_ends_decides(tmp_path: Path, lake: Path) -> None:
+    """Each disk has a partition: with the files beside its segments or without, one or three."""
     longer = TransactionLog.of([*_STEPS, sent(2), commit(1), sent(), abort(2), sent()])
-    write_log(data, longer, edges, stop=_LOG.next_offset, has_files=has_files)
-    assert rescued(data, lake) == 3
-    write_log(data, longer, edges, stop=_LOG.next_offset + 4, has_files=has_files)
-    assert rescued(data, lake) == 3  # for more data of transaction 2
+    kinds = [*product([(0,), (0, 9, 16)], [True, False])]
+    disks = [tmp_path / str(number) for number in range(len(kinds))]
+
+    def write(stop: int | None) -> None:
+        for number, (edges, has_files) in enumerate(kinds):
+            write_log(disks[number], longer, edges, stop=stop, has_files=has_files, number=number)
+
+    write(_LOG.next_offset)
+    assert rescued(disks, lake) == 3
+    write(_LOG.next_offset + 4)
+    assert rescued(disks, lake) == 3  # for more data of transaction 2
     still = TransactionLog(tuple(p for p in longer.placed if p.offset < _LOG.next_offset + 4))
-    assert undecided(lake) == of_states(still, "open")
-    assert_sound(lake, data)
-    write_log(data, longer, edges, has_files=has_files)
-    assert rescued(data, lake) == 0
-    assert undecided(lake) == []
-    assert offsets_in(lake) == of_states(longer, "none", "committed")
-    assert_sound(lake, data)
+    for number in range(len(kinds)):
+        assert undecided(lake, number) == of_states(still, "open")
+    assert_sound(lake, disks)
+    write(None)
+    assert rescued(disks, lake) == 0
+    for number in range(len(kinds)):
+        assert undecided(lake, number) == []
+        assert offsets_in(lake, partition=number) == of_states(longer, "none", "committed")
+    assert_sound(lake, disks)
 
 
 def test_an_end_that_comes_after_the_rows_settles_them(data: Path, lake: Path) -> None:

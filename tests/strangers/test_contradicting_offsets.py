@@ -3,6 +3,7 @@
 What Kafka's consumer gives of each alone is in `test_contradicting_headers.py`.
 """
 
+from itertools import product
 from pathlib import Path
 
 import crc32c
@@ -29,7 +30,7 @@ from support.encoder import (
     record_batch,
     record_bytes,
 )
-from support.lakes import ingested, read_table
+from support.lakes import by_partition, ingested, read_table
 from support.made_logs import write_over
 
 
@@ -50,8 +51,17 @@ def last_delta_zero(
 
 
 def written(folder: Path, batches: list[EncodedBatch], high_watermark: int) -> Path:
-    segment = Segment(0, batches, has_indexes=False)
-    return write_over(folder, [Partition("t", 0, [segment], high_watermark=high_watermark)])
+    return each_written(folder, [batches], high_watermark)
+
+
+def each_written(folder: Path, logs: list[list[EncodedBatch]], high_watermark: int) -> Path:
+    """A log dir with a partition of one topic for each log."""
+    segments = [[Segment(0, batches, has_indexes=False)] for batches in logs]
+    partitions = [
+        Partition("t", number, own, high_watermark=high_watermark)
+        for number, own in enumerate(segments)
+    ]
+    return write_over(folder, partitions)
 
 
 SIZES = ((1, "ab"), (4, "cde"), (5, "f"), (6, "g"), (8, "hi"), (9, "j"))
@@ -145,37 +155,41 @@ def plain_batches(base: int, values: str) -> list[EncodedBatch]:
     ]
 
 
-@pytest.mark.parametrize("place", [0, 1])
-@pytest.mark.parametrize("last_delta", [3, 5, 900, 2**31 - 1])
 def test_batch_that_claims_offsets_of_the_next_one_has_those_of_its_records(
-    tmp_path: Path, engine: Engine, place: int, last_delta: int
+    tmp_path: Path, lake: Path, engine: Engine
 ) -> None:
-    batches = log_of(Contradiction(last_offset_delta=last_delta), place)
-    disk, lake = written(tmp_path / "disk", batches, 9), tmp_path / "lake"
+    claims = [*product((3, 5, 900, 2**31 - 1), (0, 1))]
+    logs = [log_of(Contradiction(last_offset_delta=delta), place) for delta, place in claims]
+    disk = each_written(tmp_path / "disk", logs, 9)
     ingested(disk, lake, engine=engine)
-    assert shown(read_table(lake, "records")) == "0a0 1a1 2a2 3b0 4b1 5b2 6c0 7c1 8c2"
+    records = by_partition(lake, "records")
+    for number, claim in enumerate(claims):
+        assert shown(records[number]) == "0a0 1a1 2a2 3b0 4b1 5b2 6c0 7c1 8c2", claim
     assert not read_table(lake, "quarantine")
     assert not kinds(audited(lake))
     assert not [check for check in checked(disk, lake) if check.has_problem]
 
 
-@pytest.mark.parametrize("last_delta", [1, 5, -1])
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
 def test_a_marker_that_claims_more_offsets_than_it_has_ends_its_transaction(
-    last_delta: int, isolation: str, tmp_path: Path
+    isolation: str, tmp_path: Path, lake: Path
 ) -> None:
-    marker = end_marker(1, ControlType.ABORT, producer_id=7)
-    batches = [
-        last_delta_zero(0, "a", producer_id=7),
-        with_last_delta(marker, last_delta),
-        *plain_batches(2, "bcdefgh"),
+    marker, last_deltas = end_marker(1, ControlType.ABORT, producer_id=7), (1, 5, -1)
+    logs = [
+        [
+            last_delta_zero(0, "a", producer_id=7),
+            with_last_delta(marker, last_delta),
+            *plain_batches(2, "bcdefgh"),
+        ]
+        for last_delta in last_deltas
     ]
-    disk, lake = written(tmp_path / "disk", batches, 9), tmp_path / "lake"
-    ingested(disk, lake, isolation=isolation)
+    ingested(each_written(tmp_path / "disk", logs, 9), lake, isolation=isolation)
     aborted = "0a " if isolation == "read_uncommitted" else ""
-    assert shown(read_table(lake, "records")) == f"{aborted}2b 3c 4d 5e 6f 7g 8h"
-    (control,) = (row for row in read_table(lake, "batches") if row["control_type"] is not None)
-    assert (control["base_offset"], control["control_type"]) == (1, "abort")
+    records, batches = by_partition(lake, "records"), by_partition(lake, "batches")
+    for number, last_delta in enumerate(last_deltas):
+        assert shown(records[number]) == f"{aborted}2b 3c 4d 5e 6f 7g 8h", last_delta
+        (control,) = (row for row in batches[number] if row["control_type"] is not None)
+        assert (control["base_offset"], control["control_type"]) == (1, "abort"), last_delta
     assert not kinds(audited(lake))
 
 

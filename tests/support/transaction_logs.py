@@ -177,6 +177,7 @@ def write_log(
     high_watermark: int | None = None,
     has_files: bool = True,
     has_end_snapshot: bool = True,
+    number: int = 0,
 ) -> Path:
     """Write the log as a log dir, over what is there; the folder of the partition.
 
@@ -186,6 +187,7 @@ def write_log(
         high_watermark: None for the end.
         has_files: transaction indexes and snapshots lie beside the segments.
         has_end_snapshot: the broker was stopped.
+        number: that of the partition.
     """
     end = log.next_offset if stop is None else stop
     starts = [edge for edge in edges if edge < end]
@@ -200,8 +202,8 @@ def write_log(
         )
         for start, following in zip(starts, [*starts[1:], end], strict=True)
     ]
-    write_over(folder, [Partition(TOPIC, 0, segments, high_watermark=high_watermark)])
-    partition = folder / f"{TOPIC}-0"
+    write_over(folder, [Partition(TOPIC, number, segments, high_watermark=high_watermark)])
+    partition = folder / f"{TOPIC}-{number}"
     if has_files and has_end_snapshot:
         (partition / f"{end:020d}.snapshot").write_bytes(producer_snapshot(log.snapshot(end)))
     return partition
