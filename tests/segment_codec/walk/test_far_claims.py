@@ -37,13 +37,13 @@ class _Counted(BytesSource):
 @pytest.mark.parametrize(
     "made",
     [
-        pytest.param(lambda: claims_between_batches(2, 16_000), id="between_batches"),
+        pytest.param(lambda: claims_between_batches(2, 9_000), id="between_batches"),
         pytest.param(
             lambda: claims_between_batches(1, 8000, sound_magic=1, most_bytes=200_000),
             id="short_between_messages",
         ),
         pytest.param(
-            lambda: claims_between_batches(1, 28_000, sound_magic=1), id="between_messages"
+            lambda: claims_between_batches(1, 16_000, sound_magic=1), id="between_messages"
         ),
         pytest.param(
             lambda: claims_between_batches(2, 8000, most_bytes=_WINDOW_BYTES + 100),
