@@ -55,9 +55,10 @@ def test_what_is_of_a_log_that_lost_an_election_explains_no_gap_of_the_one_that_
     assert (gap.start_offset, gap.next_offset) == (25, 30)
     assert len(str(gap.evidence).split("; ")) == 1
     falsified(lake, "quarantine", lambda rows: [row for row in rows if not _is_of_winner(row)])
-    codes = audited(lake).partitions[0].quarantine.by_code
+    found = audited(lake)
+    codes = found.partitions[0].quarantine.by_code
     assert {*codes} == {"crc_mismatch", "replica_conflict"}
-    assert kinds(audited(lake)) == {"no_evidence", "bytes"}
+    assert kinds(found) == {"no_evidence", "bytes"}
 
 
 def _is_of_winner(row: Row) -> bool:

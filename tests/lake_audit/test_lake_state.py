@@ -48,7 +48,8 @@ def test_a_commit_that_is_not_finished_is_a_note_and_no_problem(step: str, tmp_p
     assert [note.partition(":")[0] for note in found.notes] == ["orders"]
     assert found.partitions[0].covered == ((0, 20),)
     ingested(grown, lake)
-    assert (audited(lake).notes, audited(lake).partitions[0].covered) == ((), ((0, 40),))
+    found = audited(lake)
+    assert (found.notes, found.partitions[0].covered) == ((), ((0, 40),))
 
 
 def test_a_lake_without_a_row_is_not_proved(tmp_path: Path) -> None:
@@ -106,7 +107,8 @@ def test_a_run_that_died_before_its_first_commit_was_complete_is_not_green(
         [] if step == "redo" else ["orders"]
     )
     ingested(data, lake)
-    assert (audited(lake).exit_code, audited(lake).notes) == (0, ())
+    found = audited(lake)
+    assert (found.exit_code, found.notes) == (0, ())
 
 
 def test_a_first_commit_of_one_topic_that_is_not_finished_is_a_note_beside_others(

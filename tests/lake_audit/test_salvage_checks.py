@@ -34,7 +34,8 @@ def test_salvaged_records_are_counted_and_in_no_other_sum(lake: Path) -> None:
 
 def test_records_that_were_filled_since_are_not_counted(lake: Path, tmp_path: Path) -> None:
     replayed(lake, make_log_dir(tmp_path / "two", EDGES, broker_id=2))
-    assert (audited(lake).salvaged, audited(lake).problem_count) == ((0, 0), 0)
+    audit = audited(lake)
+    assert (audit.salvaged, audit.problem_count) == ((0, 0), 0)
 
 
 def moved(**values: object) -> Callable[[list[Row]], list[Row]]:

@@ -136,7 +136,8 @@ def test_an_unfinished_commit_is_a_note(tmp_path: Path) -> None:
     assert (found(audit), audit.exit_code) == ({}, ExitCode.DONE)
     assert typed(audit).notes[0].startswith("t: a commit of decoded values has begun")
     decoded(lake, "t")
-    assert (found(audited(lake)), typed(audited(lake)).notes) == ({}, [])
+    audit = audited(lake)
+    assert (found(audit), typed(audit).notes) == ({}, [])
 
 
 def test_records_that_wait_for_deserialize_are_counted(tmp_path: Path) -> None:

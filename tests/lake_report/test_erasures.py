@@ -12,8 +12,9 @@ from support.reports import reported
 def test_erasures_are_listed_with_their_reasons(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     ingested(people_disk(tmp_path / "disk", 20), lake)
-    assert reported(lake).erasures == ()
-    assert b"<h2>Erasures</h2>" not in to_html(reported(lake))
+    report = reported(lake)
+    assert report.erasures == ()
+    assert b"<h2>Erasures</h2>" not in to_html(report)
     erased(lake, key="ann's key", topics=["orders", "payments"])
     erased(lake, where='"offset" BETWEEN 4 AND 5')
     report = reported(lake)

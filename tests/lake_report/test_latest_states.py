@@ -16,27 +16,29 @@ def test_tables_are_listed_with_the_commits_that_they_lack(tmp_path: Path) -> No
     log: list[Values] = [("a", b"1")]
     for topic in ("orders", "payments"):
         ingested(write(tmp_path / topic, *log, topic=topic, topic_id=topic), lake)
-    assert reported(lake).latest == ()
-    assert b"<h2>Latest state</h2>" not in to_html(reported(lake))
+    report = reported(lake)
+    assert report.latest == ()
+    assert b"<h2>Latest state</h2>" not in to_html(report)
     updated(lake, "*")
     for number in range(2):
         log.append(("a", b"%d" % number))
         disk = write(tmp_path / "payments", *log, topic="payments", topic_id="payments")
         ingested(disk, lake)
-    found = reported(lake).latest
-    assert [(each.table, each.topic, each.lacks) for each in found] == [
+    report = reported(lake)
+    assert [(each.table, each.topic, each.lacks) for each in report.latest] == [
         ("latest/payments", "payments", 2),
         ("latest/orders", "orders", 0),
     ]
-    for each in found:
+    for each in report.latest:
         assert each.changed_at is not None
         assert timedelta(0) < datetime.now(UTC) - each.changed_at < timedelta(minutes=30)
-    page = to_html(reported(lake)).decode()
+    page = to_html(report).decode()
     assert "<h2>Latest state</h2>" in page
     assert '<td><code>latest/payments</code></td><td>payments</td><td class="n">2</td>' in page
     shutil.copytree(lake / "gaps", lake / "latest" / "gaps")
-    [problem] = reported(lake).latest
+    report = reported(lake)
+    [problem] = report.latest
     assert (problem.table, problem.lacks) == ("latest/gaps", None)
-    page = to_html(reported(lake)).decode()
+    page = to_html(report).decode()
     assert "latest/gaps is not a table of latest state" in page
     assert '<td class="n">unknown</td>' in page

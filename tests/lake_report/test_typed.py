@@ -34,15 +34,16 @@ def test_lake_without_schemas_has_no_section(tmp_path: Path) -> None:
 def test_rows_rejects_and_waiting_records_are_counted(tmp_path: Path) -> None:
     lake = made(tmp_path, int_of(1), b"\x00\x00\x00\x00\x09\x02", None, ID_1)
     decoded(lake, "t")
-    (topic,) = reported(lake).typed.topics
+    report = reported(lake)
+    (topic,) = report.typed.topics
     assert (topic.records, topic.typed_rows, topic.waiting, topic.share) == (4, 2, 0, "50.0 %")
     assert topic.tables == ("typed/t",)
     assert set(topic.rejects) == {
         Rejects("value", "unknown_schema_id", 1),
         Rejects("value", "short", 1),
     }
-    assert reported(lake).level is Level.LOOK
-    assert reported(lake).headline.endswith("; rejected keys and values: 2")
+    assert report.level is Level.LOOK
+    assert report.headline.endswith("; rejected keys and values: 2")
     page = _page(lake)
     assert "2 typed rows of 1 topic; rejected keys and values: 2" in page
     assert "give the schema with <code>--schemas</code>" in page

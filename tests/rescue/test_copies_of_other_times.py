@@ -95,9 +95,10 @@ def test_a_thinned_batch_gets_its_records_back_and_says_so(tmp_path: Path) -> No
     assert viewed(lake, _GAPS) == []
     (refill,) = [row for row in read_table(lake, "checkpoints") if row["kind"] == "refill"]
     assert (refill["records"], refill["batches"]) == (8, 2)
-    (found,) = audited(lake).partitions
+    audit = audited(lake)
+    (found,) = audit.partitions
     assert (found.problems, found.refilled.records, found.totals.accounted) == ((), 8, 20)
-    assert "refilled 8 records that were compacted in the first copy" in to_text(audited(lake))
+    assert "refilled 8 records that were compacted in the first copy" in to_text(audit)
 
 
 def test_a_lake_without_a_topic_id_gets_the_records_of_a_copy_that_names_one(

@@ -51,10 +51,11 @@ def test_damage_above_a_bound_is_quarantined_once_nothing_bounds_the_log(
     disk = _damaged_disk(tmp_path / "disk", high_watermark=high_watermark, is_open=is_open)
     lake = tmp_path / "lake"
     summary = ingested(disk, lake, engine=engine, isolation="read_committed")
-    assert [*summary.recovery.lost] == [*reported(lake).recovery.lost] == [waits]
+    report = reported(lake)
+    assert [*summary.recovery.lost] == [*report.recovery.lost] == [waits]
     said = f"crc_mismatch at byte {_position(disk)} of orders-0/{0:020d}.log"
     assert (summary.exit_code, said in summary.to_text()) == (3, True)
-    (partition,) = reported(lake).partitions
+    (partition,) = report.partitions
     assert (FindingKind.DAMAGED_ABOVE, said) in [(f.kind, f.text) for f in partition.findings]
     assert partition.level is Level.LOOK
     again = ingested(disk, lake, engine=engine, isolation="read_committed")
@@ -63,11 +64,12 @@ def test_damage_above_a_bound_is_quarantined_once_nothing_bounds_the_log(
     assert (summary.exit_code, summary.damaged) == (3, {"orders-0": 1})
     (row,) = read_table(lake, "quarantine")
     assert (row["previous_offset"], row["next_offset"]) == (24, 30)
-    (partition,) = reported(lake).partitions
+    report = reported(lake)
+    (partition,) = report.partitions
     assert partition.recovery.lost[Loss.QUARANTINED].ranges == ((25, 30),)
     assert FindingKind.QUARANTINED in [found.kind for found in partition.findings]
     assert Loss.QUARANTINED in summary.recovery.lost
-    assert audited(lake).recovery.to_mapping() == reported(lake).recovery.to_mapping()
+    assert audited(lake).recovery.to_mapping() == report.recovery.to_mapping()
 
 
 def test_damage_in_one_partition_is_said_beside_sound_ones(tmp_path: Path) -> None:

@@ -127,12 +127,13 @@ def test_without_a_proof_first_segments_were_deleted_or_lost(
     assert summary.exit_code == 3
     assert gaps_taken(lake) == [(0, 40, "deleted_or_lost")]
     assert [row["detail"] for row in read_table(lake, "gaps")] == [_DOUBTFUL]
-    for recovery in (summary.recovery, audited(lake).recovery, reported(lake).recovery):
+    report = reported(lake)
+    for recovery in (summary.recovery, audited(lake).recovery, report.recovery):
         assert recovery.headline == _HEADLINE
         assert not recovery.is_whole
         assert (recovery.no_loss, recovery.lost_offsets) == ({}, 0)
         assert recovery.to_mapping()["perhaps_lost"] == {"orders-0": 40}
-    assert [f.kind for f in reported(lake).partitions[0].findings] == [FindingKind.DELETED_OR_LOST]
+    assert [f.kind for f in report.partitions[0].findings] == [FindingKind.DELETED_OR_LOST]
     assert viewed(lake, "SELECT deleted_or_lost FROM completeness") == [{"deleted_or_lost": 40}]
     assert ingested(unproved, lake).exit_code == 0  # said once, as all gaps
 

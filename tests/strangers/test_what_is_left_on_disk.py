@@ -86,9 +86,10 @@ def test_a_short_log_is_named_by_every_command(
     assert (event["topic"], event["partition"], event["ranges"]) == ("orders", 0, [[10, 16]])
     said = "[10, 16): replication-offset-checkpoint says 16, the log in "
     for _ in range(2):
-        (problem,) = audited(lake).problems
+        audit = audited(lake)
+        (problem,) = audit.problems
         assert problem.startswith(f"not on disk: orders-0: {said}")
-        assert audited(lake).exit_code == 3
+        assert audit.exit_code == 3
         assert _needs(lake) == {"orders-0": {FindingKind.NOT_ON_DISK}}
         ingested(disk, lake)
     whole = _disk(tmp_path / "whole")
@@ -102,7 +103,8 @@ def test_an_older_copy_does_not_tell_that_nothing_is_lost(tmp_path: Path, lake: 
     older = _disk(tmp_path / "older", watermark=5, end=5)
     for _ in range(2):
         ingested(older, lake)
-        assert (audited(lake).problems, audited(lake).exit_code) == (lost, 3)
+        audit = audited(lake)
+        assert (audit.problems, audit.exit_code) == (lost, 3)
     ingested(_disk(tmp_path / "whole"), lake)
     assert audited(lake).problems == ()
 
