@@ -1,7 +1,7 @@
 """Ends of logs: what a writer may have left unfinished, and what is something else."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random
 
@@ -24,7 +24,7 @@ from support.encoder import (
     write_log_dir,
 )
 from support.found import NOT_INGESTED_YET
-from support.lakes import Row, ingested, read_table, replayed
+from support.lakes import Row, by_partition, ingested, read_table, replayed
 from support.made_logs import made_batches, write_over
 from support.taken import gaps_taken, offsets_taken
 
@@ -44,7 +44,7 @@ def _flipped(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
-# By the topic that ends so: one disk has them all.
+# By the name of the log that ends so: one disk has them all, as partitions of one topic.
 _GARBAGE = {
     "random-bytes": _RANDOM.randbytes(5000),
     "one-byte": b"\x01",
@@ -81,12 +81,27 @@ def _disk(
     return folder
 
 
+_NAMES = ["orders"]  # names of logs, by their partition
+
+
+def _number(name: str) -> int:
+    if name not in _NAMES:
+        _NAMES.append(name)
+    return _NAMES.index(name)
+
+
+def _places(names: Iterable[str]) -> set[str]:
+    return {f"orders-{_number(name)}" for name in names}
+
+
+def _log(name: str, segments: list[Segment], end: int | None = None) -> Partition:
+    return Partition("orders", _number(name), segments, high_watermark=end, recovery_point=end)
+
+
 def _disk_of(folder: Path, ends: Mapping[str, bytes], watermark: int | None = 10) -> Path:
-    """A log dir with a topic for each end; without a watermark, no checkpoint names one."""
-    end = watermark or 0
+    """A log dir with a log for each end; without a watermark, no checkpoint names one."""
     partitions = [
-        Partition(topic, 0, [Segment(0, _SOUND, tail)], high_watermark=end, recovery_point=end)
-        for topic, tail in ends.items()
+        _log(name, [Segment(0, _SOUND, tail)], watermark or 0) for name, tail in ends.items()
     ]
     write_over(folder, partitions)
     if watermark is None:
@@ -94,33 +109,30 @@ def _disk_of(folder: Path, ends: Mapping[str, bytes], watermark: int | None = 10
     return folder
 
 
-def _by_topic(lake: Path, table: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in read_table(lake, table):
-        found.setdefault(row["topic"], []).append(row)
-    return found
+def _by_log(lake: Path, table: str) -> Iterable[tuple[str, list[Row]]]:
+    return [(_NAMES[number], rows) for number, rows in by_partition(lake, table).items()]
 
 
 def _offsets(lake: Path) -> dict[str, list[int]]:
-    """Offsets of each topic, sorted, doubles kept."""
-    rows = _by_topic(lake, "records").items()
-    return {topic: sorted(row["offset"] for row in own) for topic, own in rows}
+    """Offsets of each log, sorted, doubles kept."""
+    rows = _by_log(lake, "records")
+    return {name: sorted(row["offset"] for row in own) for name, own in rows}
 
 
 def _gaps(lake: Path) -> dict[str, list[tuple[int, int, str]]]:
-    rows = _by_topic(lake, "gaps").items()
     return {
-        topic: sorted((row["start_offset"], row["next_offset"], row["cause"]) for row in own)
-        for topic, own in rows
+        name: sorted((row["start_offset"], row["next_offset"], row["cause"]) for row in own)
+        for name, own in _by_log(lake, "gaps")
     }
 
 
 def _quarantined(lake: Path) -> dict[str, bytes]:
-    """What is quarantined of each topic and was not resolved."""
+    """What is quarantined of each log and was not resolved."""
     found: dict[str, bytes] = {}
-    for row in sorted(read_table(lake, "quarantine"), key=lambda row: row["position"]):
-        if row["resolution"] is None:
-            found[row["topic"]] = found.get(row["topic"], b"") + row["raw"]
+    for name, rows in _by_log(lake, "quarantine"):
+        standing = [(row["position"], row["raw"]) for row in rows if row["resolution"] is None]
+        if standing:
+            found[name] = b"".join(raw for _, raw in sorted(standing))
     return found
 
 
@@ -128,7 +140,7 @@ def _quarantined(lake: Path) -> dict[str, bytes]:
 def test_what_no_writer_left_is_damage(tmp_path: Path, lake: Path, watermark: int | None) -> None:
     disk = _disk_of(tmp_path / "disk", _GARBAGE, watermark=watermark)
     summary = ingested(disk, lake)
-    assert (summary.exit_code, {*summary.damaged}) == (3, {f"{topic}-0" for topic in _GARBAGE})
+    assert (summary.exit_code, {*summary.damaged}) == (3, _places(_GARBAGE))
     assert _offsets(lake) == {topic: [*range(10)] for topic in _GARBAGE}
     assert _quarantined(lake) == _GARBAGE
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
@@ -193,12 +205,13 @@ def test_damage_in_front_of_an_empty_last_segment_hides_the_offsets_up_to_it(
         for place, segments in closed.items():
             for topic in (f"{name}-{place}", f"{name}-{place}-cleaned"):
                 damages[topic] = damage
-                logs.append(Partition(topic, 0, [*segments, Segment(15, [])], high_watermark=15))
+                whole = [*segments, Segment(15, [])]
+                logs.append(Partition("orders", _number(topic), whole, high_watermark=15))
     write_log_dir(tmp_path / "disk", logs)
-    cleaned = {(topic, 0): 15 for topic in damages if topic.endswith("-cleaned")}
+    cleaned = {("orders", _number(of)): 15 for of in damages if of.endswith("-cleaned")}
     write_checkpoint(tmp_path / "disk" / "cleaner-offset-checkpoint", cleaned)
     summary = ingested(tmp_path / "disk", lake, read=read)
-    assert (summary.exit_code, {*summary.damaged}) == (3, {f"{topic}-0" for topic in damages})
+    assert (summary.exit_code, {*summary.damaged}) == (3, _places(damages))
     assert _offsets(lake) == {topic: [*range(10)] for topic in damages}
     assert _quarantined(lake) == damages
     assert _gaps(lake) == {topic: [(10, 15, "quarantined")] for topic in damages}
@@ -210,7 +223,7 @@ def test_what_a_writer_may_have_left_waits_for_it(tmp_path: Path, lake: Path) ->
     summary = ingested(_disk_of(tmp_path / "disk", _UNFINISHED), lake)
     assert (summary.exit_code, read_table(lake, "quarantine")) == (0, [])
     waiting = [finding.place for finding in summary.findings.of(*NOT_INGESTED_YET)]
-    assert sorted(waiting) == sorted(f"{topic}-0" for topic in _UNFINISHED)
+    assert sorted(waiting) == sorted(_places(_UNFINISHED))
     assert audited(lake).exit_code == 0
 
 
@@ -226,7 +239,7 @@ def test_zeros_of_a_file_made_in_advance_are_nothing_to_wait_for(
 def test_of_a_dead_disk_nothing_waits_and_the_end_is_kept(tmp_path: Path, lake: Path) -> None:
     disk = _disk_of(tmp_path / "disk", _UNFINISHED)
     summary = ingested(disk, lake, read=_LOG_END)
-    assert (summary.exit_code, {*summary.damaged}) == (3, {f"{topic}-0" for topic in _UNFINISHED})
+    assert (summary.exit_code, {*summary.damaged}) == (3, _places(_UNFINISHED))
     assert _offsets(lake) == {topic: [*range(10)] for topic in _UNFINISHED}
     kept = {topic: end.removesuffix(bytes(4096)) for topic, end in _UNFINISHED.items()}
     assert _quarantined(lake) == kept
@@ -282,12 +295,12 @@ def test_an_unfinished_batch_hides_the_offsets_with_which_it_continues_the_log(
     ends = {topic: end for topic, (end, _) in _CLAIMS.items()}
     disk = _disk_of(tmp_path / "disk", ends)
     summary = ingested(disk, lake, read=_LOG_END)
-    assert (summary.exit_code, {*summary.damaged}) == (3, {f"{topic}-0" for topic in ends})
+    assert (summary.exit_code, {*summary.damaged}) == (3, _places(ends))
     assert _gaps(lake) == {topic: lost for topic, (_, lost) in _CLAIMS.items() if lost}
     assert (_quarantined(lake), _offsets(lake)) == (ends, {topic: [*range(10)] for topic in ends})
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
     whole = [Segment(0, made_batches("orders", 0, range(60)))]
-    logs = [Partition(topic, 0, whole) for topic in ends]
+    logs = [_log(name, whole) for name in ends]
     write_log_dir(tmp_path / "other", logs, broker_id=1)
     ingested([disk, tmp_path / "other"], lake, read=_LOG_END)
     assert _offsets(lake) == {topic: [*range(60)] for topic in ends}
@@ -314,10 +327,7 @@ def test_an_end_that_is_completed_after_all_is_ingested_once(tmp_path: Path, lak
     disk = _disk_of(tmp_path / "disk", ends)
     ingested(disk, lake, read=_LOG_END)
     whole = [Segment(0, made_batches("orders", 0, range(20)))]
-    write_over(
-        disk,
-        [Partition(topic, 0, whole, high_watermark=20, recovery_point=20) for topic in ends],
-    )
+    write_over(disk, [_log(name, whole, 20) for name in ends])
     ingested(disk, lake, read=_LOG_END)
     assert _offsets(lake) == {topic: [*range(20)] for topic in ends}
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
