@@ -52,18 +52,21 @@ def _named(log_dir: Path, lake: Path, engine: Engine | None = None) -> list[str]
     return [line for line in summary.to_text().splitlines() if line.startswith("not read:")]
 
 
-@pytest.mark.parametrize("name", _OTHER_NAMES)
 @pytest.mark.parametrize("above", ["", "broker0"])
 def test_a_folder_whose_name_is_no_partition_s_is_named(
-    name: str, above: str, log_dir: Path, lake: Path, engine: Engine
+    above: str, log_dir: Path, lake: Path, engine: Engine
 ) -> None:
-    copy = _copy(log_dir, name)
-    if not above:  # beside the log dir, below the source
-        shutil.move(copy, log_dir.parent / name)
-    folder = log_dir.parent / above / name
-    (line,) = _named(log_dir.parent, lake, engine)
-    assert line.startswith(f"not read: {folder}: 2 segments in a folder that is not named like")
-    assert line.endswith("rename the folder to TOPIC-PARTITION and give it as a source")
+    for name in _OTHER_NAMES:
+        copy = _copy(log_dir, name)
+        if not above:  # beside the log dir, below the source
+            shutil.move(copy, log_dir.parent / name)
+    lines = _named(log_dir.parent, lake, engine)
+    assert all(
+        line.endswith("rename the folder to TOPIC-PARTITION and give it as a source")
+        for line in lines
+    )
+    named = {line.partition(": 2 segments in a folder that is not named like")[0] for line in lines}
+    assert named == {f"not read: {log_dir.parent / above / name}" for name in _OTHER_NAMES}
 
 
 def test_given_as_the_source_it_is_refused_with_what_to_do(log_dir: Path, lake: Path) -> None:

@@ -102,7 +102,7 @@ def far_disk(folder: Path, segments: list[Segment]) -> Path:
 
 DATA = [batch(0), in_transaction(FAR + 5, FAR + 6)]
 # Each log with the markers of its transaction: data and markers lie further than an index reaches.
-FAR_LOGS = {
+FAR_LOGS: dict[str, Callable[[ControlType], list[Segment]]] = {
     "in_the_last_segment": lambda kind: [
         Segment(0, [*DATA, marker(FAR + 7, kind), batch(FAR + 8)])
     ],
@@ -117,18 +117,21 @@ FAR_LOGS = {
 }
 
 
-@pytest.mark.parametrize("log", FAR_LOGS)
 @pytest.mark.parametrize("kind", [ControlType.COMMIT, ControlType.ABORT])
 def test_transactions_beyond_the_reach_of_an_index_are_read_to_their_end(
-    engine: Engine, tmp_path: Path, log: str, kind: ControlType
+    engine: Engine, tmp_path: Path, lake: Path, kind: ControlType
 ) -> None:
-    disk, lake = far_disk(tmp_path / "disk", FAR_LOGS[log](kind)), tmp_path / "lake"
+    logs = {log: segments_of(kind) for log, segments_of in FAR_LOGS.items()}
+    disk = tmp_path / "disk"
+    write_log_dir(disk, [Partition(log, 0, own) for log, own in logs.items()])
+    cleaned = {(log, 0): own[-1].next_offset for log, own in logs.items()}
+    write_checkpoint(disk / "cleaner-offset-checkpoint", cleaned)
     summary = ingested(disk, lake, engine=engine, isolation="read_committed")
     assert (summary.exit_code, read_table(lake, "quarantine")) == (0, [])
     data = [FAR + 5, FAR + 6] if kind is ControlType.COMMIT else []
-    assert offsets_of(lake) == {"far": [0, *data, FAR + 8]}
+    assert offsets_of(lake) == {log: [0, *data, FAR + 8] for log in logs}
     assert audited(lake, engine=engine).problem_count == 0
-    assert [check.has_problem for check in checked(disk, lake, engine=engine)] == [False]
+    assert [check.has_problem for check in checked(disk, lake, engine=engine)] == [False] * 3
 
 
 def test_a_log_that_grows_beyond_the_reach_of_an_index_goes_on(tmp_path: Path) -> None:
