@@ -33,9 +33,12 @@ def bucket(s3: S3Server) -> str:
 
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    """A name node and two data nodes: a file is closed when the first has reported its replica."""
+    """A name node, and as many data nodes as coded files need.
+
+    With two replicas, a file is closed when the first node has reported its own.
+    """
     folder = tmp_path_factory.mktemp("hdfs")
-    with hdfs_cluster(folder, data_node_count=2, replication=2) as cluster:
+    with hdfs_cluster(folder, data_node_count=5, replication=2) as cluster:
         yield cluster
 
 

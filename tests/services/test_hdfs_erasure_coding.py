@@ -1,7 +1,6 @@
 """A lake in an erasure-coded folder of HDFS: its files cannot be synced before they are closed."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,21 +9,20 @@ from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.hdfs_storage import HdfsStorage
 from support.hdfs_runs import DISK, LOCAL
 from support.remote_runs import in_process
-from support.servers.hdfs_cluster import HdfsCluster, hdfs_cluster
+from support.servers.hdfs_cluster import HdfsCluster
 
 pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have to be fetched
 
-_POLICY, _DATA_NODES = "RS-3-2-1024k", 5  # the client cannot read what is coded with XOR
+_POLICY = "RS-3-2-1024k"  # the client cannot read what is coded with XOR
 _FOLDER = "/coded"
 
 
 @pytest.fixture(scope="module")
-def coded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    """As many data nodes as the policy needs, and a folder with it."""
-    with hdfs_cluster(tmp_path_factory.mktemp("hdfs"), data_node_count=_DATA_NODES) as cluster:
-        HdfsStorage(HadoopProperties(cluster.properties)).make_folder(f"{cluster.uri}{_FOLDER}")
-        cluster.code(_FOLDER, _POLICY)
-        yield cluster
+def coded(hdfs: HdfsCluster) -> HdfsCluster:
+    """A cluster with a folder whose files are coded."""
+    HdfsStorage(HadoopProperties(hdfs.properties)).make_folder(f"{hdfs.uri}{_FOLDER}")
+    hdfs.code(_FOLDER, _POLICY)
+    return hdfs
 
 
 @pytest.mark.parametrize("size", [0, 1, 5 << 20])

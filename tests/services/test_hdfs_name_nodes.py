@@ -74,6 +74,17 @@ def test_silent_name_node_is_passed_over(hdfs: HdfsCluster, silent: str, tmp_pat
         assert ended.out.startswith(said)
 
 
+def test_delta_rs_waits_until_one_of_two_that_stand_by_takes_over(pair: HdfsPair) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        patient = {"dfs.client.failover.max.attempts": "30"}  # the command below may need a while
+        storage = HdfsStorage(HadoopProperties({**pair.properties, **patient}))
+        told = pool.submit(storage.delta_options, "hdfs://prod/lake")
+        time.sleep(_BEFORE_SECONDS)
+        assert not told.done()
+        pair.make_active("nn2")
+        assert told.result()[_NAMES] == "nn2,nn1"
+
+
 @pytest.mark.parametrize("kind", ["retires", "dies"])
 def test_a_stand_by_takes_over_in_the_middle_of_a_run(
     pair: HdfsPair, kind: str, tmp_path: Path
@@ -110,14 +121,3 @@ def test_a_stand_by_may_take_over_from_one_that_says_nothing(pair: HdfsPair) -> 
         summary = running.result()
     silent.kill()
     assert (summary.exit_code, summary.records) == (3, 2070)
-
-
-def test_delta_rs_waits_until_one_of_two_that_stand_by_takes_over(pair: HdfsPair) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        patient = {"dfs.client.failover.max.attempts": "30"}  # the command below may need a while
-        storage = HdfsStorage(HadoopProperties({**pair.properties, **patient}))
-        told = pool.submit(storage.delta_options, "hdfs://prod/lake")
-        time.sleep(_BEFORE_SECONDS)
-        assert not told.done()
-        pair.make_active("nn2")
-        assert told.result()[_NAMES] == "nn2,nn1"
