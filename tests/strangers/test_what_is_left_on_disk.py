@@ -1,6 +1,7 @@
 """Disks of which a run ingests nothing or not all: "nothing new" is said of none of them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -133,31 +134,42 @@ def test_a_log_that_grows_without_a_high_watermark_is_blocked(
     assert summary.exit_code == 3
 
 
-@pytest.mark.parametrize(
-    ("marks", "is_blocked"),
-    [
-        ({"replication": 0, "recovery-point": 16}, True),
-        ({"replication": 0, "recovery-point": 1}, True),
-        ({"replication": 3, "recovery-point": 9, "log-start": 5}, True),
-        ({"replication": 0, "recovery-point": 5, "log-start": 5}, False),
-        ({"replication": 5, "recovery-point": 9, "log-start": 5}, False),
-        ({"replication": 0, "recovery-point": 0}, False),
-    ],
-)
+# By whether they leave the log without a high watermark.
+_MARKS = {
+    True: (
+        {"replication": 0, "recovery-point": 16},
+        {"replication": 0, "recovery-point": 1},
+        {"replication": 3, "recovery-point": 9, "log-start": 5},
+    ),
+    False: (
+        {"replication": 0, "recovery-point": 5, "log-start": 5},
+        {"replication": 5, "recovery-point": 9, "log-start": 5},
+        {"replication": 0, "recovery-point": 0},
+    ),
+}
+
+
+@pytest.mark.parametrize("is_blocked", _MARKS)
 def test_a_high_watermark_that_the_recovery_point_disproves_counts_as_missing(
-    marks: dict[str, int], is_blocked: bool, tmp_path: Path, lake: Path, engine: Engine
+    is_blocked: bool, tmp_path: Path, lake: Path, engine: Engine
 ) -> None:
-    disk = _disk(tmp_path / "disk")
-    for name, offset in marks.items():
-        (disk / f"{name}-offset-checkpoint").write_text(f"0\n1\norders 0 {offset}\n")
+    disks = [_disk(tmp_path / f"of {topic}", topic=topic) for topic in "abc"]
+    for disk, topic, marks in zip(disks, "abc", _MARKS[is_blocked], strict=True):
+        for name, offset in marks.items():
+            (disk / f"{name}-offset-checkpoint").write_text(f"0\n1\n{topic} 0 {offset}\n")
+    named = {"a-0", "b-0", "c-0"} if is_blocked else set()
     for dry_run in (True, False, False):
-        summary = ingested(disk, lake, engine=engine, dry_run=dry_run)
+        summary = ingested(disks, lake, engine=engine, dry_run=dry_run)
         assert summary.exit_code == (3 if is_blocked else 0)
-        assert ("blocked: orders-0: " in summary.to_text()) == is_blocked
-        assert any("is ignored as implausible" in note for note in summary.notes) == is_blocked
-    assert any("without a high watermark" in of for of in audited(lake).problems) == is_blocked
-    assert ingested(disk, lake, engine=engine, read=_LOG_END).exit_code == 0
-    assert offsets_taken(lake) == [*range(marks.get("log-start", 0), 16)]
+        blocked = re.findall("^blocked: (.*?): ", summary.to_text(), re.MULTILINE)
+        assert {*blocked} == named
+        ignored = [note for note in summary.notes if "is ignored as implausible" in note]
+        assert len(ignored) == len(named)
+    problems = [of for of in audited(lake).problems if "without a high watermark" in of]
+    assert {of.partition(":")[0] for of in problems} == named
+    assert ingested(disks, lake, engine=engine, read=_LOG_END).exit_code == 0
+    for topic, marks in zip("abc", _MARKS[is_blocked], strict=True):
+        assert offsets_taken(lake, topic) == [*range(marks.get("log-start", 0), 16)]
 
 
 def test_what_a_running_broker_leaves_above_its_bounds_is_said_and_green(
