@@ -268,7 +268,7 @@ def zstd_bomb(size):
     stream = zstandard.ZstdCompressor(level=1).compressobj()
     return b"".join(stream.compress(bytes(1 << 20)) for _ in range(size >> 20)) + stream.flush()
 
-SIZE = 1 << 30
+SIZE = 1 << 28
 block = lz4.block.compress(bytes(4 << 20), store_size=False)
 lz4_bomb = (bytes.fromhex("04224d18607073") + (struct.pack("<I", len(block)) + block) * 256
             + bytes(4))
