@@ -14,7 +14,7 @@ from support.encoder import EncodedBatch, Record, record_batch
 from support.faults import bad_crc
 from support.walks import laid_out
 
-_COUNT = 300
+_COUNT = 150
 _MOST_TIMES = 2.3  # calls for twice as many batches; 4 where each looks at all others
 
 
