@@ -29,6 +29,7 @@ from support.views import viewed
 
 _PLAIN = None
 _FORMATS = [(0, _PLAIN), (1, _PLAIN), (0, Codec.GZIP), (1, Codec.SNAPPY), (2, Codec.NONE)]
+_PARTITIONS = [*_FORMATS, (1, Codec.GZIP)]
 
 Sizes = Sequence[int]
 
@@ -50,8 +51,9 @@ def _batches(
     return found
 
 
-def _topic(magic: int, codec: Codec | None) -> str:
-    return f"v{magic}-{codec}"
+def _place(magic: int, codec: Codec | None) -> str:
+    """The partition that has logs of a format."""
+    return f"orders-{_PARTITIONS.index((magic, codec))}"
 
 
 def _replica(
@@ -62,7 +64,7 @@ def _replica(
     *,
     broker_id: int,
 ) -> Path:
-    """Write a replica with a topic of each format.
+    """Write a replica with a partition of each format.
 
     Offsets 0 to 29 are as on every broker, and from 30 on it has its own.
     """
@@ -72,9 +74,8 @@ def _replica(
             *_batches("both", 0, [10, 10, 10], magic, codec),
             *_batches(text, 30, sizes, magic, codec),
         ]
-        partitions.append(
-            Partition(_topic(magic, codec), 0, [Segment(0, batches)], leader_epochs=())
-        )
+        number = _PARTITIONS.index((magic, codec))
+        partitions.append(Partition("orders", number, [Segment(0, batches)], leader_epochs=()))
     return write_over(folder, partitions, broker_id=broker_id)
 
 
@@ -88,16 +89,17 @@ def disks(data: Path) -> tuple[Path, Path]:
 
 
 def _texts(lake: Path) -> dict[str, dict[str, int]]:
-    """Number of current records by text, of each topic."""
+    """Number of current records by text, of each partition."""
     found: dict[str, dict[str, int]] = {}
-    for row in viewed(lake, 'SELECT topic, value FROM current_records ORDER BY "offset"'):
-        own, text = found.setdefault(row["topic"], {}), row["value"].split(b"-")[0].decode()
+    for row in viewed(lake, 'SELECT partition, value FROM current_records ORDER BY "offset"'):
+        own = found.setdefault(f"orders-{row['partition']}", {})
+        text = row["value"].split(b"-")[0].decode()
         own[text] = own.get(text, 0) + 1
     return found
 
 
 def _everywhere(**texts: int) -> dict[str, dict[str, int]]:
-    return {_topic(*each): texts for each in _FORMATS}
+    return {_place(*each): texts for each in _FORMATS}
 
 
 def test_replicas_that_differ_are_a_conflict_in_the_run_that_meets_them(
@@ -108,8 +110,8 @@ def test_replicas_that_differ_are_a_conflict_in_the_run_that_meets_them(
     assert summary.to_text().count(", and no leader epoch shows which won") == len(_FORMATS)
     assert "same leader" not in summary.to_text()
     assert _texts(lake) == _everywhere(both=30, long=14)
-    for topic in _everywhere():
-        rows = [row for row in conflict_rows(lake) if row["topic"] == topic]
+    for number in range(len(_FORMATS)):
+        rows = [row for row in conflict_rows(lake) if row["partition"] == number]
         assert {row["broker_id"] for row in rows} == {2}
         assert (rows[0]["base_offset"], rows[-1]["last_offset"]) == (30, 38)
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
@@ -129,9 +131,8 @@ def test_a_replica_that_comes_later_is_not_spliced_to_another_one(
         summary = ingested(second, lake, engine=engine)
         assert (summary.exit_code, summary.findings.of(FindingKind.SUPERSEDED)) == (3, [])
         reasons = summary.findings.reasons(FindingKind.REFUSED)
-        for topic in _everywhere():
-            place = second / f"{topic}-0"
-            assert f"nothing is ingested from {place}" in reasons[f"{topic}-0"]
+        for place in _everywhere():
+            assert f"nothing is ingested from {second / place}" in reasons[place]
         assert (versions(lake)["records"], _texts(lake)) == (before, texts)
     assert ingested(first, lake, engine=engine).exit_code == 0
     assert imbalances_of(lake) == []
@@ -144,7 +145,7 @@ def test_a_retake_takes_the_other_replica_if_a_person_says_so(
     ingested(short, lake)
     ingested(long, lake)
     whole = Selection(is_whole=True)
-    summary = retaken(lake, long, selection=whole, select={"topics": [*_everywhere()]})
+    summary = retaken(lake, long, selection=whole, select={"topics": ["orders"]})
     assert (summary.exit_code, _texts(lake)) == (0, _everywhere(both=30, long=9))
     assert ingested(long, lake).exit_code == 0
     assert _texts(lake) == _everywhere(both=30, long=14)
@@ -168,18 +169,18 @@ def test_a_damaged_wrapper_beside_a_sound_one_is_no_conflict(data: Path, lake: P
     two = _replica(data / "b2", "same", sizes, formats, broker_id=2)
     for magic, codec in formats:
         damaged = _batches("same", 35, [5], magic, codec)[0].data
-        log = one / f"{_topic(magic, codec)}-0" / f"{0:020}.log"
+        log = one / _place(magic, codec) / f"{0:020}.log"
         log.write_bytes(log.read_bytes().replace(damaged, damaged[:-1] + bytes([damaged[-1] ^ 1])))
     ingested([one, two], lake)
     assert conflict_rows(lake) == []
-    assert _texts(lake) == {_topic(*each): {"both": 30, "same": 15} for each in formats}
+    assert _texts(lake) == {_place(*each): {"both": 30, "same": 15} for each in formats}
 
 
 def test_a_wrapper_that_the_cleaner_made_smaller_is_no_conflict(data: Path, lake: Path) -> None:
     """No checkpoint says that a cleaner was there, as where a broker copied a cleaned log."""
     whole = _replica(data / "b1", "same", [11, 3], [(1, Codec.GZIP)], broker_id=1)
     cleaned = _replica(data / "b2", "same", [11, 3], [(1, Codec.GZIP)], broker_id=2)
-    log = cleaned / f"{_topic(1, Codec.GZIP)}-0" / f"{0:020}.log"
+    log = cleaned / _place(1, Codec.GZIP) / f"{0:020}.log"
     before = _batches("same", 30, [11], 1, Codec.GZIP)[0].data
     kept = [Record(None, b"same-%d" % n, FIRST_MS + n, (), n) for n in (30, 33, 39)]
     log.write_bytes(log.read_bytes().replace(before, wrapper(30, kept, 1, Codec.GZIP).data))
