@@ -76,6 +76,8 @@ def test_pyspark_answers_what_is_so(checkout: Path) -> None:
 def test_pyspark_finds_its_jars_when_the_block_is_pasted(checkout: Path) -> None:
     run_commands("PySpark")
     (block,) = blocks("PySpark", "python")
+    assert block.count('artitions", 4)') == 2
+    block = block.replace('artitions", 4)', 'artitions", 1)')  # no query is cut into four
     pasted = [sys.executable, "-c", f"{block}\nprint('rows', latest.count())"]
     done = subprocess.run(pasted, capture_output=True, text=True, check=False, cwd=checkout)
     assert f"rows {len(expected().latest)}\n" in done.stdout, done.stderr
