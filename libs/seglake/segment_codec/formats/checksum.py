@@ -43,11 +43,9 @@ def slicing_tables(polynomial: int) -> NDArray[np.uint32]:
         polynomial: the bit-reversed polynomial of the checksum.
     """
     tables = np.zeros((8, 256), np.uint32)
-    for byte in range(256):
-        value = byte
-        for _ in range(8):
-            value = (value >> 1) ^ (polynomial if value & 1 else 0)
-        tables[0, byte] = value
+    tables[0] = np.arange(256)
+    for _ in range(8):
+        tables[0] = tables[0] >> 1 ^ (tables[0] & 1) * np.uint32(polynomial)
     for place in range(1, 8):
         previous = tables[place - 1]
         tables[place] = (previous >> np.uint32(8)) ^ tables[0][previous & np.uint32(0xFF)]
