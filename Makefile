@@ -182,8 +182,8 @@ sbom: setup ## write the SBOM of the wheel, CycloneDX in JSON (build/seglake.cdx
 	@PYTHONPATH=tests $(BIN)/python -m dependencies sbom $(SBOM)
 	@ls -sh $(SBOM)
 
-# Kernels that this Python has compiled since their code last changed are packed as they are; numba knows them by their
-# modules' times. The others are compiled.
+# Kernels that this Python has compiled since any code of the codecs changed are packed as they are, with their modules'
+# times, by which numba knows them. The others are compiled: numba does not notice changes of what a kernel imports.
 .PHONY: pack
 pack: export PYTHONPATH :=
 pack: setup sbom ## pack what a cluster's workers need besides Python (build/seglake-env.tar.gz)
@@ -194,11 +194,12 @@ pack: setup sbom ## pack what a cluster's workers need besides Python (build/seg
 	@$(PIP) --python $(PACK)/env install --require-hashes --no-deps --only-binary :all: -r $(PACK)/requirements.txt
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(PACK)/wheels .
 	@$(PIP) --python $(PACK)/env install --no-deps --no-index $(PACK)/wheels/*.whl
-	@for codec in segment_codec value_codec; do \
+	@codecs='segment_codec value_codec'; \
+	newest=$$(cd libs/seglake && ls -t $$(find $$codecs compiled_loops.py -name '*.py') | sed -n 1p); \
+	for codec in $$codecs; do \
 	  own=libs/seglake/$$codec/kernels; packed=$$(echo $(PACK)/env/lib/python*/site-packages/seglake/$$codec/kernels); \
-	  newest=$$(ls -t $$own/*.py libs/seglake/compiled_loops.py | head -1); \
 	  cp -p $$own/*.py $$packed; mkdir -p $$packed/__pycache__; \
-	  find $$own -name '*.nb[ic]' -newer $$newest -exec cp -p {} $$packed/__pycache__ \;; \
+	  find $$own -name '*.nb[ic]' -newer libs/seglake/$$newest -exec cp -p {} $$packed/__pycache__ \;; \
 	done
 	@$(PACK)/env/bin/python -m seglake.segment_codec.warm
 	@$(PACK)/env/bin/python -m seglake.value_codec.warm

@@ -51,7 +51,7 @@ def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = Tr
         try:
             plain = lz4.frame.decompress(data)
         except RuntimeError:
-            pass  # found again below, and named
+            pass  # the walk below finds the cause, and names it
         else:
             return plain
     frame, most_bytes = _plain_frame(data, checks_header=checks_header)
@@ -70,7 +70,7 @@ def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = Tr
 def _is_one_block(data: memoryview, max_bytes: int) -> bool:
     """Return whether a payload is a header, one block and a length, as producers write it.
 
-    Kafka's reader uses all of these bytes, as the library does, which fails if the length is not 0.
+    Kafka's reader and the library both read all of it. The library fails if the length is not 0.
     """
     if len(data) < _ONE_BLOCK.size + _LENGTH.size:
         return False
