@@ -37,9 +37,8 @@ def lake(folder: Path, tmp_path: Path) -> Path:
     return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "lake"
 
 
-def not_erased(lake: Path, found: LakeAudit | None = None) -> list[str]:
-    """What the audit says of erasures that have not ended; its exit code must fit."""
-    found = audited(lake) if found is None else found
+def not_erased(found: LakeAudit) -> list[str]:
+    """What an audit says of erasures that have not ended; its exit code must fit."""
     assert found.exit_code == (3 if found.not_erased else 0)
     assert {each.kind for each in found.not_erased} <= {FindingKind.NOT_ERASED}
     return [each.text for each in found.not_erased]
@@ -50,7 +49,7 @@ def test_audit_names_a_killed_erasure_until_the_same_call_has_ended(lake: Path, 
     with pytest.raises(Died):
         erased(lake, key=_KEY, topics=["orders", "payments"], after=dying(step))
     audit = audited(lake)
-    [text] = not_erased(lake, audit)
+    [text] = not_erased(audit)
     assert text.startswith("orders, payments: the erasure that began at ")
     assert "(ticket 7) has not ended" in text
     command = shlex.split(text.partition(": seglake ")[2])
@@ -65,17 +64,17 @@ def test_audit_names_a_killed_erasure_until_the_same_call_has_ended(lake: Path, 
         assert "AN ERASURE HAS NOT ENDED" in first
     assert places_of(lake / "erasures", _KEY.encode()) == []
     assert erased(lake, key=_KEY, topics=["orders", "payments"]).exit_code == 0
-    assert not_erased(lake) == []
+    assert not_erased(audited(lake)) == []
 
 
 def test_condition_is_repeated_too_and_finds_nothing_with_exit_code_0(lake: Path) -> None:
     where = "value_text LIKE '%secret of ann%'"
     with pytest.raises(Died):
         erased(lake, where=where, after=dying("erased from latest/orders"))
-    assert "with the same --where: seglake" in not_erased(lake)[0]
+    assert "with the same --where: seglake" in not_erased(audited(lake))[0]
     summary = erased(lake, where=where)
     assert (summary.records, summary.others, summary.exit_code) == (0, [], 0)
-    assert not_erased(lake) == []
+    assert not_erased(audited(lake)) == []
 
 
 @pytest.mark.parametrize(
@@ -93,17 +92,17 @@ def test_other_runs_do_not_complete_it(lake: Path, other: Callable[[Path], objec
     with pytest.raises(Died):
         erased(lake, key=_KEY, purges=True, after=dying("records"))
     other(lake)
-    [text] = not_erased(lake)
+    [text] = not_erased(audited(lake))
     assert text.endswith("--topics orders --purge --key ...")
     erased(lake, key=_KEY, purges=True)
-    assert not_erased(lake) == []
+    assert not_erased(audited(lake)) == []
 
 
 def test_erasure_of_more_topics_completes_one_of_fewer(lake: Path) -> None:
     with pytest.raises(Died):
         erased(lake, key=_KEY, after=dying("records"))
     erased(lake, key=_KEY, topics=["orders", "payments"], purges=True)
-    assert not_erased(lake) == []
+    assert not_erased(audited(lake)) == []
 
 
 def test_refused_call_and_dry_run_begin_nothing(lake: Path) -> None:
@@ -111,4 +110,4 @@ def test_refused_call_and_dry_run_begin_nothing(lake: Path) -> None:
     with pytest.raises(Exception, match="fails on a record"):
         erased(lake, where="CAST(value_text AS INTEGER) = 1")
     assert not (lake / "erasures").exists()
-    assert not_erased(lake) == []
+    assert not_erased(audited(lake)) == []

@@ -29,7 +29,7 @@ from support.encoder import (
     record_batch,
     write_checkpoint,
 )
-from support.lakes import ingested, read_table, retaken
+from support.lakes import by_partition, ingested, read_table, retaken
 from support.made_logs import FIRST_MS, made_batches, topic_id_of, write_over
 from support.orders_of_copies import Calls, orders, rounds, written
 from support.views import viewed
@@ -211,10 +211,10 @@ def test_a_sound_copy_fills_what_a_damaged_older_copy_hides_in_all_orders(
     for disks in rounds(given):
         summary = ingested(disks, lake, read=_READ)
     assert "NOT recovered" not in summary.to_text()
-    offsets: dict[int, list[int]] = {order.partition: [] for order in given}
-    for row in read_table(lake, "records"):
-        offsets[row["partition"]].append(row["offset"])
-    assert all(sorted(own) == [*range(30)] for own in offsets.values()), offsets
+    records = by_partition(lake, "records")
+    for order in given:
+        offsets = sorted(row["offset"] for row in records[order.partition])
+        assert offsets == [*range(30)], order.calls
     assert viewed(lake, _GAPS) == []
     assert kinds(audited(lake)) == set()
 

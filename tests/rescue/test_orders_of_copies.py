@@ -10,7 +10,7 @@ from seglake.pipelines.lake_audit.text_report import to_text
 from support.audits import audited, kinds
 from support.cases import cases
 from support.cleaned_logs import Disk, Row, committed_rows, random_copies, write_disk
-from support.lakes import ingested, read_table
+from support.lakes import by_partition, ingested
 from support.orders_of_copies import Calls, Order, orders, rounds, written
 from support.views import viewed
 
@@ -29,10 +29,11 @@ def _written(folder: Path, copies: Sequence[Disk], ways: Iterable[Calls]) -> lis
 
 
 def _rows(lake: Path, given: Iterable[Order]) -> dict[Calls, list[Row]]:
-    found: list[list[Row]] = [[] for _ in given]
-    for row in read_table(lake, "records"):
-        found[row["partition"]].append((row["offset"], row["key"], row["value"]))
-    return {order.calls: rows for order, rows in zip(given, found, strict=True)}
+    records = by_partition(lake, "records")
+    return {
+        order.calls: [(row["offset"], row["key"], row["value"]) for row in records[order.partition]]
+        for order in given
+    }
 
 
 def _gap_offsets(lake: Path, given: Iterable[Order]) -> list[set[tuple[int, str]]]:
